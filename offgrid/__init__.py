@@ -1,0 +1,54 @@
+"""Off-the-grid: which bandwidth? Kernel k-means and the critical values at which its clustering changes.
+
+After Ordozgoiti and Belanche, "Off-the-grid: fast and effective hyperparameter search for kernel clustering",
+ECML-PKDD 2020. Names are loaded when they are first used, so that ``import offgrid`` takes no time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from offgrid import datasets, metrics
+    from offgrid.bounds import bandwidth_lower_bound
+    from offgrid.critical import CriticalValue, critical_bandwidth
+    from offgrid.errors import InputError
+    from offgrid.exponentiation import fast_power
+    from offgrid.kernels import RBF
+    from offgrid.kmeans import KernelKMeans
+    from offgrid.path import BandwidthPath, PathRecord
+    from offgrid.search import BandwidthSearch
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "BandwidthPath": "path",
+    "BandwidthSearch": "search",
+    "CriticalValue": "critical",
+    "InputError": "errors",
+    "KernelKMeans": "kmeans",
+    "PathRecord": "path",
+    "RBF": "kernels",
+    "bandwidth_lower_bound": "bounds",
+    "critical_bandwidth": "critical",
+    "fast_power": "exponentiation",
+}
+_MODULES = ("datasets", "metrics")
+
+__all__ = [
+    "RBF", "BandwidthPath", "BandwidthSearch", "CriticalValue", "InputError", "KernelKMeans", "PathRecord",
+    "bandwidth_lower_bound", "critical_bandwidth", "datasets", "fast_power", "metrics",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"offgrid.{name}")
+    if name in _HOMES:
+        return getattr(import_module(f"offgrid.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'offgrid' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

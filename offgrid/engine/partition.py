@@ -1,0 +1,33 @@
+"""A partition laid out for the kernels: rows sorted by cluster.
+
+Entry point: `Partition(labels, n_clusters)`. Memory: three int64 arrays of length n and two of length k.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Partition:
+    """Labels with the order that puts each cluster's rows side by side.
+
+    Attributes
+    ----------
+    labels : ndarray of int64, shape (n,)
+    order : ndarray of int64, shape (n,)
+        Rows sorted by cluster, then by index.
+    offsets : ndarray of int64, shape (k + 1,)
+        Cluster i is ``order[offsets[i]:offsets[i + 1]]``.
+    inverse_sizes : ndarray of float64, shape (k,)
+        1 / n_i, and 0 for an empty cluster: its centroid is the origin, its proximity 0.
+    """
+
+    def __init__(self, labels: NDArray[np.integer], n_clusters: int) -> None:
+        self.labels = np.ascontiguousarray(labels, dtype=np.int64)
+        self.n_clusters = n_clusters
+        self.order = np.argsort(self.labels, kind="stable")
+        sizes = np.bincount(self.labels, minlength=n_clusters)
+        self.offsets = np.concatenate(([0], np.cumsum(sizes)))
+        self.sizes = sizes
+        self.inverse_sizes = np.divide(1.0, sizes, out=np.zeros(n_clusters), where=sizes > 0)

@@ -1,0 +1,134 @@
+"""Lloyd's loop in feature space: kernel k-means at one t, from a given partition (paper, section 3).
+
+Entry points: `iterate` (the loop) and `initial_labels` (where it starts). Memory: O(n k) beside the pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offgrid.engine.pairs import Pairs
+from offgrid.engine.partition import Partition
+from offgrid.errors import InputError
+from offgrid.proximity import Evaluation, evaluate, with_self_sums
+from offgrid.validation import check_labels
+
+# Steps between two evaluations of all pairs.
+_REFRESH = 20
+
+INITS = ("random", "k-means++", "kernel-k-means++")
+
+
+@dataclass(frozen=True, eq=False)
+class Converged:
+    """What the loop ended with.
+
+    Attributes
+    ----------
+    partition : Partition
+    evaluation : Evaluation
+        The sums of that very partition at t, for a search to start from.
+    objectives : tuple of float
+        The sum of squared feature-space distances at the start and after each step; it never increases.
+    converged : bool
+        Whether no point moves any more.
+    """
+
+    partition: Partition
+    evaluation: Evaluation
+    objectives: tuple[float, ...]
+    converged: bool
+
+    @property
+    def iterations(self) -> int:
+        """Number of steps that moved a point."""
+        return len(self.objectives) - 1
+
+
+def objective(pairs: Pairs, partition: Partition, evaluation: Evaluation) -> float:
+    """Return the sum of squared distances to the centroids in feature space; an empty cluster's adds nothing."""
+    diagonal = np.exp(evaluation.t * pairs.diagonal).sum()
+    return float(diagonal - (evaluation.self_sums * partition.inverse_sizes).sum())
+
+
+def iterate(pairs: Pairs, labels: NDArray[np.integer], n_clusters: int, t: float, max_iter: int) -> Converged:
+    """Reassign all points at once until none moves, or `max_iter` steps are made.
+
+    One kernel pass at the start and one at the end; a step in between evaluates the columns of the points that moved,
+    or all pairs where that is less work. Updated sums are refreshed every `_REFRESH` steps and before they are
+    returned, so that rounding does not build up, and the result depends on the partition alone, not on the way to it.
+    """
+    partition = Partition(labels, n_clusters)
+    evaluation = evaluate(pairs, partition, t)
+    objectives = [objective(pairs, partition, evaluation)]
+    updates = 0
+    while True:
+        stepped = evaluation.stepped(partition)
+        settled = np.array_equal(stepped, partition.labels)
+        if (settled or len(objectives) > max_iter) and updates:
+            evaluation, updates = evaluate(pairs, partition, t), 0
+            continue
+        if settled or len(objectives) > max_iter:
+            return Converged(partition, evaluation, tuple(objectives), settled)
+        before, partition = partition, Partition(stepped, n_clusters)
+        moved = np.flatnonzero(stepped != before.labels)
+        if updates < _REFRESH and 4 * len(moved) < pairs.n:
+            evaluation, updates = _updated(pairs, before, partition, evaluation, moved), updates + 1
+        else:
+            evaluation, updates = evaluate(pairs, partition, t), 0
+        objectives.append(objective(pairs, partition, evaluation))
+
+
+def _updated(
+    pairs: Pairs, before: Partition, after: Partition, evaluation: Evaluation, moved: NDArray[np.int64]
+) -> Evaluation:
+    """Return the evaluation of the next partition: the moved points' columns leave one cluster and join another."""
+    k, t = after.n_clusters, evaluation.t
+    lost, lost_slopes = pairs.sums_over(moved, before.labels[moved], k, t)
+    won, won_slopes = pairs.sums_over(moved, after.labels[moved], k, t)
+    sums = evaluation.sums - lost + won
+    slopes = evaluation.slopes - lost_slopes + won_slopes
+    return with_self_sums(after, t, evaluation.rows, sums, slopes)
+
+
+def initial_labels(init: Any, pairs: Pairs, n_clusters: int, t: float, rng: np.random.RandomState) -> NDArray[np.int64]:
+    """Return the start partition that `init` asks for.
+
+    ``"random"`` draws each label uniformly (the paper's way). ``"k-means++"`` and ``"kernel-k-means++"`` draw seeds
+    with probability proportional to the squared distance from the seeds so far, in the data's space and in feature
+    space, and give each point to its nearest seed. Anything else is taken as labels.
+    """
+    if isinstance(init, str):
+        if init == "random":
+            return rng.randint(n_clusters, size=pairs.n)
+        if init in INITS:
+            return _seeded(pairs, n_clusters, t if init == "kernel-k-means++" else 0.0, rng)
+        raise InputError(f"init is {init!r}: choose one of {', '.join(map(repr, INITS))}, or give labels.")
+    return check_labels(init, pairs.n, n_clusters)
+
+
+def _seeded(pairs: Pairs, n_clusters: int, t: float, rng: np.random.RandomState) -> NDArray[np.int64]:
+    """Return the cells of k-means++ seeds; t = 0 stands for the data's own space, where -L is the squared distance."""
+
+    def distances(seed: int) -> NDArray[np.float64]:
+        row = pairs.row(seed)
+        # in feature space K(x, x) - 2 K(x, y) + K(y, y), which tends to the same form in -L as t -> 0
+        if t == 0.0:
+            return np.maximum(pairs.diagonal - 2.0 * row + pairs.diagonal[seed], 0.0)
+        values = np.exp(t * pairs.diagonal) - 2.0 * np.exp(t * row) + np.exp(t * pairs.diagonal[seed])
+        return np.maximum(values, 0.0)
+
+    nearest = distances(int(rng.randint(pairs.n)))
+    labels = np.zeros(pairs.n, dtype=np.int64)
+    for cluster in range(1, n_clusters):
+        total = nearest.sum()
+        weights = nearest / total if total > 0 else np.full(pairs.n, 1.0 / pairs.n)
+        found = distances(int(rng.choice(pairs.n, p=weights)))
+        closer = found < nearest
+        labels[closer] = cluster
+        nearest = np.minimum(nearest, found)
+    return labels
