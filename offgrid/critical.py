@@ -1,0 +1,181 @@
+"""The critical value: the next bandwidth at which a partition changes (paper, section 4, and ours).
+
+Entry points: `critical_bandwidth` for one's own data, `find_critical` for a kernel already bound to data. One module a
+method: `certified`, `dyadic` (the paper's Algorithm 2), `rootfinding` (``"newton"``, the paper's first approach, and
+``"bisection"``, its BinarySearch).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from offgrid import certified, dyadic, rootfinding
+from offgrid.engine.partition import Partition
+from offgrid.errors import InputError
+from offgrid.kernels import RBF, Kernel, KernelOnData
+from offgrid.proximity import Evaluation, evaluate
+from offgrid.validation import check_choice, check_count, check_labels, check_n_clusters, check_positive
+
+Method = Literal["certified", "dyadic", "newton", "bisection"]
+METHODS: tuple[Method, ...] = get_args(Method)
+LIMITING = (None, "close", "movers")
+# Below, the tolerance of a move blurs the critical value; above, an interval is no longer small.
+_FINEST, _COARSEST = 1e-12, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class CriticalValue:
+    """A critical value and how it was found.
+
+    Attributes
+    ----------
+    sigma : float
+        The smallest bandwidth found at which a point moves; ``inf`` if none does. For ``"dyadic"`` without a change
+        seen (`changed` is False): sigma * 2**depth, as far as it looked.
+    below : float
+        Nothing moves up to here: certified for ``"certified"``, for the others the largest value seen quiet under
+        `sigma`.
+    labels : ndarray of int64, shape (n,)
+        The labels after one assignment step at `sigma`.
+    moved : ndarray of int64
+        Rows that this step moves.
+    changed : bool
+        Whether a point was seen to move.
+    passes : float
+        Kernel passes spent, in units of n**2 kernel entries.
+    uncertified : int
+        ``"certified"``: near-ties that could not be certified at the width asked for, and were passed over.
+    numerator, denominator : int or None
+        ``"dyadic"``: the kernel at `sigma` is the given one to the power numerator / denominator.
+    checked : float
+        ``"dyadic"``: share of the points that the queries looked at.
+    """
+
+    sigma: float
+    below: float
+    labels: NDArray[np.int64]
+    changed: bool
+    passes: float
+    uncertified: int = 0
+    numerator: int | None = None
+    denominator: int | None = None
+    checked: float = 1.0
+    moved: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+
+def critical_bandwidth(
+    X: ArrayLike, labels: ArrayLike, sigma: float, *, n_clusters: int, kernel: Kernel = RBF(),  # noqa: B008
+    method: Method = "certified", depth: int = 10, rtol: float = 2**-20, limiting: str | None = None,
+) -> CriticalValue:  # fmt: skip
+    """Find the smallest bandwidth above `sigma` at which one assignment step from a partition moves a point.
+
+    One step suffices: a step that moves a point lowers the objective, so kernel k-means cannot return to the partition
+    it came from. If `labels` are no fixed point at `sigma` itself, `sigma` is the answer.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+    labels : array-like of int, shape (n,)
+        Partition to which kernel k-means has converged at `sigma`, clusters from 0 to n_clusters - 1.
+    sigma : float
+        Bandwidth, in squared units of X.
+    n_clusters : int
+    kernel : Kernel
+    method : {"certified", "dyadic", "newton", "bisection"}
+        ``"certified"`` cannot step over a critical value; one or two kernel passes. ``"dyadic"`` is the paper's
+        Algorithm 2, ``"newton"`` its first approach, ``"bisection"`` its BinarySearch (absolute precision 1e-3, up
+        to 1e6).
+    depth : int
+        Rounds of ``"dyadic"``.
+    rtol : float
+        Relative precision of ``"certified"`` and ``"newton"``, from 1e-12 to 0.1.
+    limiting : {None, "close", "movers"}
+        ``"dyadic"``: look only at points whose two best proximities are close, or at those that moved the first time.
+
+    Returns
+    -------
+    CriticalValue
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it must be.
+
+    Examples
+    --------
+    >>> found = critical_bandwidth([[0.0], [1.0], [1.9], [3.3]], [0, 0, 1, 1], 0.5, n_clusters=2)
+    >>> found.moved.tolist(), round(found.sigma, 4)
+    ([2], 1.3042)
+    """
+    if not isinstance(kernel, Kernel):
+        raise InputError(f"kernel is {kernel!r}: give a kernel such as RBF().")
+    bound = kernel.on(X)
+    check_n_clusters(n_clusters, bound.pairs.n)
+    partition = Partition(check_labels(labels, bound.pairs.n, n_clusters), n_clusters)
+    start = evaluate(bound.pairs, partition, bound.t(check_positive(sigma, "sigma")))
+    return find_critical(bound, partition, start, method=method, depth=depth, rtol=rtol, limiting=limiting)
+
+
+def find_critical(
+    kernel: KernelOnData, partition: Partition, start: Evaluation, *, method: Method = "certified",
+    depth: int = 10, rtol: float = 2**-20, limiting: str | None = None, limit: float = math.inf,
+) -> CriticalValue:  # fmt: skip
+    """Find the critical value of a partition from its sums at some t; see `critical_bandwidth`.
+
+    `limit` is a bandwidth beyond which nothing is wanted: `sigma` is ``inf`` if nothing is found up to there.
+    """
+    check_choice(method, "method", METHODS)
+    check_choice(limiting, "limiting", LIMITING)
+    check_count(depth, "depth", maximum=40)
+    if not _FINEST <= check_positive(rtol, "rtol") <= _COARSEST:
+        raise InputError(f"rtol is {rtol!r}: it must lie between {_FINEST} and {_COARSEST}.")
+    entries = kernel.pairs.entries
+    stepped = start.stepped(partition)
+    if not np.array_equal(stepped, partition.labels):
+        sigma = kernel.sigma(start.t)
+        found = CriticalValue(sigma, sigma, stepped, True, 0.0)
+    elif method == "certified":
+        found = _certified(kernel, partition, start, rtol, limit)
+    elif method == "dyadic":
+        found = _dyadic(kernel, partition, start, depth, limiting)
+    else:
+        seen = (
+            rootfinding.newton(kernel, partition, start, rtol=rtol, limit=limit)
+            if method == "newton"
+            else rootfinding.bisect(kernel, partition, start, limit=limit)
+        )
+        found = CriticalValue(seen.sigma, seen.below, seen.labels, math.isfinite(seen.sigma), 0.0)
+    moved = np.flatnonzero(found.labels != partition.labels)
+    passes = (kernel.pairs.entries - entries + start.sums.shape[0] * kernel.pairs.n) / kernel.pairs.n**2
+    return replace(found, moved=moved, passes=passes)
+
+
+def _certified(
+    kernel: KernelOnData, partition: Partition, start: Evaluation, rtol: float, limit: float
+) -> CriticalValue:
+    stop_t = kernel.t(limit) if math.isfinite(limit) else 0.0
+    found = certified.find(kernel.pairs, partition, start, rtol=rtol, stop_t=stop_t)
+    sigma = kernel.sigma(found.t)
+    return CriticalValue(sigma, kernel.sigma(found.quiet_to), found.labels, found.t > 0.0, 0.0, found.uncertified)
+
+
+def _dyadic(
+    kernel: KernelOnData, partition: Partition, start: Evaluation, depth: int, limiting: str | None
+) -> CriticalValue:
+    found = dyadic.find(kernel.pairs, partition, start, depth=depth, limiting=limiting)
+    sigma = kernel.sigma(start.t)
+    return CriticalValue(
+        sigma=sigma * found.denominator / found.numerator,
+        below=sigma * found.quiet_denominator / found.quiet_numerator,
+        labels=found.labels,
+        changed=found.changed,
+        passes=0.0,
+        numerator=found.numerator,
+        denominator=found.denominator,
+        checked=found.checked,
+    )

@@ -1,0 +1,106 @@
+"""The paper's Algorithm 2: the critical value as a dyadic power of the kernel matrix.
+
+Entry point: `find`. The exponent n / d starts at 1 / 1; each round doubles both and takes 1 off n, or adds 1
+if the last query moved a point; a query is one assignment step with the kernel to that power. (As printed, the
+paper's listing has that test the wrong way round.) It assumes that points, once they move, keep
+moving as the bandwidth grows.
+
+Limiting checks (paper, section 5): ``"close"`` looks only at the tenth of the points whose two best proximities are
+closest, ``"movers"`` only at those that moved in the first query that moved any. What they left out is looked at once
+more in the end: if a point of theirs moves where the queries saw none, the search is done again in full.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offgrid.engine.pairs import Pairs
+from offgrid.engine.partition import Partition
+from offgrid.engine.powers import PowerOfKernel
+from offgrid.proximity import Evaluation, evaluate, step
+
+# Share of the points that "close" looks at.
+_CLOSE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The exponent found and the labels after one step with it.
+
+    `numerator / denominator` belongs to the smallest bandwidth seen to move a point, or, if none was (`changed` is
+    False), to the largest bandwidth looked at. `quiet_numerator / quiet_denominator` belongs to the largest bandwidth
+    under it that was seen quiet; 1 / 1 is the start.
+    """
+
+    numerator: int
+    denominator: int
+    quiet_numerator: int
+    quiet_denominator: int
+    labels: NDArray[np.int64]
+    changed: bool
+    checked: float
+
+
+def find(pairs: Pairs, partition: Partition, start: Evaluation, *, depth: int, limiting: str | None) -> Found:
+    """Run Algorithm 2 for `depth` rounds from the t of `start`, at which kernel k-means has converged."""
+    checked = np.ones(pairs.n, dtype=bool)
+    if limiting == "close":
+        checked = _close_rows(start, partition)
+    found = _search(pairs, partition, start.t, depth, checked, follow=limiting == "movers")
+    if limiting is not None and not _verified(pairs, partition, start.t, found):
+        return _search(pairs, partition, start.t, depth, np.ones(pairs.n, dtype=bool), follow=False)
+    return found
+
+
+def _search(
+    pairs: Pairs, partition: Partition, t: float, depth: int, checked: NDArray[np.bool_], *, follow: bool
+) -> Found:
+    kernel = PowerOfKernel(pairs, partition, t)
+    moving: list[tuple[int, int]] = []
+    quiet = [(1, 1)]
+    labels, moved, looked_at = partition.labels, False, 0
+    for _ in range(depth):
+        looked_at += int(checked.sum())
+        stepped = _query(kernel.refine(moved=moved, checked=checked), partition, checked)
+        moved = not np.array_equal(stepped, partition.labels)
+        (moving if moved else quiet).append((kernel.numerator, kernel.denominator))
+        if moved:
+            # once points have moved, exponents stay above that one: the last to move a point is the largest
+            labels = stepped
+            if follow:
+                checked, follow = stepped != partition.labels, False
+    pairs.entries += kernel.entries
+    best = moving[-1] if moving else quiet[-1]
+    under = min((e for e in quiet if Fraction(*e) > Fraction(*best)), key=lambda e: Fraction(*e))
+    return Found(*best, *under, labels, bool(moving), looked_at / (depth * pairs.n))
+
+
+def _query(sums: NDArray[np.float64], partition: Partition, checked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return all labels after one assignment step of the checked rows, from the sums of the powered kernel."""
+    rows = np.arange(len(sums))
+    own = partition.labels
+    inverse = partition.inverse_sizes
+    self_sums = np.bincount(own, weights=sums[rows, own], minlength=partition.n_clusters)
+    labels = own.copy()
+    labels[checked] = step((2.0 * sums * inverse - self_sums * inverse**2)[checked], own[checked])
+    return labels
+
+
+def _close_rows(start: Evaluation, partition: Partition) -> NDArray[np.bool_]:
+    """Return the tenth of the rows whose two best proximities are closest."""
+    proximities = np.sort(start.proximities(partition), axis=1)
+    if proximities.shape[1] == 1:
+        return np.ones(len(proximities), dtype=bool)
+    gap = proximities[:, -1] - proximities[:, -2]
+    return gap <= np.quantile(gap, _CLOSE)
+
+
+def _verified(pairs: Pairs, partition: Partition, t: float, found: Found) -> bool:
+    """Return whether no point moves at the largest bandwidth that the restricted queries took for quiet."""
+    exponent = found.quiet_numerator / found.quiet_denominator if found.changed else found.numerator / found.denominator
+    evaluation = evaluate(pairs, partition, t * exponent)
+    return np.array_equal(evaluation.stepped(partition), partition.labels)

@@ -1,0 +1,90 @@
+"""The methods to compare with: the paper's first approach and its BinarySearch.
+
+Entry points: `newton` and `bisect`. Both take one full kernel pass for each bandwidth they look at, and both assume
+that points, once they move, keep moving as the bandwidth grows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from offgrid.engine.partition import Partition
+from offgrid.intervals import smallest_margin
+from offgrid.kernels import KernelOnData
+from offgrid.proximity import Evaluation, evaluate
+
+# The paper's BinarySearch: absolute precision and upper limit of the bandwidth.
+BISECTION_PRECISION = 1e-3
+BISECTION_LIMIT = 1e6
+# Newton's bracket: doublings of the bandwidth before it is given up.
+_MAX_DOUBLINGS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A point moves at `sigma` (``inf``: none was seen to), giving `labels`; none moved at `below`."""
+
+    sigma: float
+    below: float
+    labels: NDArray[np.int64]
+
+
+def newton(
+    kernel: KernelOnData, partition: Partition, start: Evaluation, *, rtol: float, limit: float = math.inf
+) -> Seen:
+    """Find a root of the smallest margin by Newton's method in sigma, kept inside a bracket.
+
+    The margin is g(x, sigma) of the paper's section 4 for the point and the cluster where it is smallest, its
+    derivative the paper's. The bracket is found by doubling the bandwidth.
+    """
+    low = high = kernel.sigma(start.t)
+    evaluation = start
+    for _ in range(_MAX_DOUBLINGS):
+        if high >= limit:
+            return Seen(math.inf, limit, partition.labels)
+        low, high = high, min(2.0 * high, limit)
+        evaluation = evaluate(kernel.pairs, partition, kernel.t(high))
+        labels = evaluation.stepped(partition)
+        if not np.array_equal(labels, partition.labels):
+            break
+    else:
+        return Seen(math.inf, high, partition.labels)
+    while high - low > rtol * low:
+        margin, slope = smallest_margin(evaluation, partition)
+        at = kernel.sigma(evaluation.t)
+        # dg / dsigma = -dg / dt * t / sigma
+        root = at + margin * at / (slope * evaluation.t) if slope != 0.0 else math.nan
+        # just past the root, and never nearer to an end than a hundredth of the bracket or the precision asked for
+        edge = min(0.01 * (high - low), 0.4 * rtol * low)
+        sigma = root + edge if root + edge < high else root
+        if not low + edge <= sigma <= high - edge:
+            sigma = 0.5 * (low + high)
+        evaluation = evaluate(kernel.pairs, partition, kernel.t(sigma))
+        stepped = evaluation.stepped(partition)
+        if np.array_equal(stepped, partition.labels):
+            low = sigma
+        else:
+            high, labels = sigma, stepped
+    return Seen(high, low, labels)
+
+
+def bisect(kernel: KernelOnData, partition: Partition, start: Evaluation, *, limit: float = math.inf) -> Seen:
+    """Halve the interval from the bandwidth of `start` to 1e6 until it is narrower than 1e-3, or than rounding."""
+    low, high = kernel.sigma(start.t), min(BISECTION_LIMIT, limit)
+    if high <= low:
+        return Seen(math.inf, low, partition.labels)
+    labels = evaluate(kernel.pairs, partition, kernel.t(high)).stepped(partition)
+    if np.array_equal(labels, partition.labels):
+        return Seen(math.inf, high, partition.labels)
+    while high - low > max(BISECTION_PRECISION, 4.0 * np.spacing(high)):
+        sigma = 0.5 * (low + high)
+        stepped = evaluate(kernel.pairs, partition, kernel.t(sigma)).stepped(partition)
+        if np.array_equal(stepped, partition.labels):
+            low = sigma
+        else:
+            high, labels = sigma, stepped
+    return Seen(high, low, labels)
