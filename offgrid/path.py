@@ -1,0 +1,186 @@
+"""The bandwidth path: the partitions found along sigma, and what follows from them.
+
+Entry points: `PathRecord` (one partition), `LevelEnd` (how a level of the search ended) and `BandwidthPath` (all of
+it, with intervals, recurrences and the recommended record). Memory: n int32 labels for each record.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+EndReason = Literal["k-means", "limit", "budget"]
+
+
+@dataclass(frozen=True, eq=False)
+class PathRecord:
+    """One partition on the path: what kernel k-means converged to at `sigma`.
+
+    Attributes
+    ----------
+    sigma : float
+        Bandwidth, in squared units of the data, at which kernel k-means was run.
+    below : float
+        The preceding partition holds up to here (certified, for the certified method). The first record of a level
+        has no predecessor: its own `sigma`.
+    critical : float
+        The value at which a point of the preceding partition was seen to move; `below <= critical <= sigma`.
+    labels : ndarray of int32, shape (n,)
+        Cluster of each row, 0 to k - 1. Clusters may be empty.
+    moved : ndarray of int64
+        Rows whose cluster differs from the preceding record's. Empty for the first record of a level.
+    cnnc : float
+        Nearest-neighbour cost of the partition (paper, section 6); lower is better.
+    nmi, ari : float or None
+        Agreement with the labels, None where the data have none.
+    seconds : float
+        Time from the preceding record to this one.
+    level : int
+        Level of the hierarchical search, from 1.
+    iterations : int
+        Steps that kernel k-means took at `sigma`.
+    converged : bool
+        False where kernel k-means reached `max_iter` first.
+    passes : float
+        Kernel passes spent on this record, in units of n**2 kernel entries.
+    uncertified : int
+        Near-ties that the certified search passed over on the way here.
+    """
+
+    sigma: float
+    below: float
+    critical: float
+    labels: NDArray[np.int32]
+    moved: NDArray[np.int64]
+    cnnc: float
+    nmi: float | None = None
+    ari: float | None = None
+    seconds: float = 0.0
+    level: int = 1
+    iterations: int = 0
+    converged: bool = True
+    passes: float = 0.0
+    uncertified: int = 0
+
+    def to_dict(self, *, pack: bool = False) -> dict[str, Any]:
+        """Return the record as JSON-ready values; `pack` keeps labels and moved rows as base64, not as lists."""
+        plain = {name: getattr(self, name) for name in _PLAIN_FIELDS}
+        if pack:
+            return {**plain, "labels": _pack(self.labels), "moved": _pack(self.moved)}
+        return {**plain, "labels": self.labels.tolist(), "moved": self.moved.tolist()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> PathRecord:
+        """Rebuild a record from `to_dict`, packed or not."""
+        plain = {name: values[name] for name in _PLAIN_FIELDS}
+        return cls(labels=_unpack(values["labels"], np.int32), moved=_unpack(values["moved"], np.int64), **plain)
+
+
+_PLAIN_FIELDS = (
+    "sigma", "below", "critical", "cnnc", "nmi", "ari", "seconds", "level",
+    "iterations", "converged", "passes", "uncertified",
+)  # fmt: skip
+
+
+def _pack(values: NDArray[np.integer]) -> str:
+    return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
+
+
+def _unpack(values: Any, dtype: type) -> NDArray[Any]:
+    if isinstance(values, str):
+        return np.frombuffer(base64.b64decode(values), dtype=dtype)
+    return np.asarray(values, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class LevelEnd:
+    """How one level of the search ended.
+
+    `reason` is ``"k-means"`` (nothing moves for any larger bandwidth: the partition is ordinary k-means' too),
+    ``"limit"`` (the level's upper limit) or ``"budget"`` (`max_steps`). `holds_to` is how far the last partition is
+    known to hold: ``inf`` for ``"k-means"``.
+    """
+
+    level: int
+    reason: EndReason
+    holds_to: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values; an infinite `holds_to` is the string ``"inf"``."""
+        holds_to = "inf" if math.isinf(self.holds_to) else self.holds_to
+        return {"level": self.level, "reason": self.reason, "holds_to": holds_to}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> LevelEnd:
+        """Rebuild from `to_dict`."""
+        return cls(int(values["level"]), values["reason"], float(values["holds_to"]))
+
+
+class BandwidthPath:
+    """The records of a search in the order found, levels one after the other, finished or still growing.
+
+    Parameters
+    ----------
+    records : iterable of PathRecord
+    ends : iterable of LevelEnd
+        One for each finished level.
+    """
+
+    def __init__(self, records: Iterable[PathRecord], ends: Iterable[LevelEnd] = ()) -> None:
+        self.records = tuple(records)
+        self.ends = {end.level: end for end in ends}
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Levels present, in order."""
+        return tuple(sorted({record.level for record in self.records}))
+
+    def at_level(self, level: int) -> list[int]:
+        """Return the indices of a level's records, by increasing bandwidth."""
+        return [i for i, record in enumerate(self.records) if record.level == level]
+
+    def holds_to(self, index: int) -> float | None:
+        """Bandwidth up to which the record's partition holds: ``inf`` at the k-means end, None while unknown."""
+        record = self.records[index]
+        if index + 1 < len(self.records) and self.records[index + 1].level == record.level:
+            return self.records[index + 1].below
+        end = self.ends.get(record.level)
+        return None if end is None else end.holds_to
+
+    @cached_property
+    def recurrences(self) -> tuple[int | None, ...]:
+        """For each record the number (from 0, in order of appearance) of its recurring partition, None if unique.
+
+        Partitions are compared as partitions: names of clusters do not matter.
+        """
+        keys = [partition_key(record.labels) for record in self.records]
+        counts = Counter(keys)
+        groups: dict[bytes, int] = {}
+        for key in keys:
+            if counts[key] > 1:
+                groups.setdefault(key, len(groups))
+        return tuple(groups.get(key) for key in keys)
+
+    @cached_property
+    def n_partitions(self) -> int:
+        """Number of distinct partitions."""
+        return len({partition_key(record.labels) for record in self.records})
+
+
+def partition_key(labels: NDArray[np.integer]) -> bytes:
+    """Return bytes that are equal for two label vectors exactly when they describe the same partition."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int32)
+    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+    return rank[inverse].tobytes()

@@ -1,0 +1,31 @@
+"""Which bandwidth on a path to recommend, and why.
+
+Entry point: `recommend`. Later criteria belong here; each gives an index into the path and a reason in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from offgrid.path import PathRecord
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The recommended record and the reason, as a clause that completes "Recommended sigma = ..., because ..."."""
+
+    index: int
+    reason: str
+
+
+def recommend(records: Sequence[PathRecord]) -> Recommendation | None:
+    """Recommend the record of lowest c-NNC (paper, section 6); among equals the smallest bandwidth of the first level.
+
+    Returns None for an empty path.
+    """
+    if not records:
+        return None
+    index = min(range(len(records)), key=lambda i: (records[i].cnnc, i))
+    cost = records[index].cnnc
+    return Recommendation(index, f"its clustering has the lowest c-NNC on the path, {cost:.3f}")
