@@ -22,7 +22,8 @@ from offgrid.proximity import TOLERANCE, Evaluation, with_self_sums
 _Floats = NDArray[np.float64]
 
 # A margin down to here cannot be a move: the rest of the tolerance, 1e-14, is above any rounding. It is no more
-# than that because margins may stay in between for long: those of equal rows in different clusters leave 0 as slowly as exp(t L).
+# than that because margins may stay in between for long: those of equal rows in different clusters leave 0 as slowly
+# as exp(t L).
 _QUIET = -0.99 * TOLERANCE
 
 

@@ -58,9 +58,9 @@ def objective(pairs: Pairs, partition: Partition, evaluation: Evaluation) -> flo
 def iterate(pairs: Pairs, labels: NDArray[np.integer], n_clusters: int, t: float, max_iter: int) -> Converged:
     """Reassign all points at once until none moves, or `max_iter` steps are made.
 
-    One kernel pass at the start and one at the end; a step in between evaluates the columns of the points that moved,
-    or all pairs where that is less work. Updated sums are refreshed every `_REFRESH` steps and before they are
-    returned, so that rounding does not build up, and the result depends on the partition alone, not on the way to it.
+    One kernel pass at the start; then each step evaluates the columns of the points that moved, or all pairs where that
+    is less work. Updated sums are refreshed every `_REFRESH` steps, so that rounding does not build up. Everything
+    returned depends on the arguments alone.
     """
     partition = Partition(labels, n_clusters)
     evaluation = evaluate(pairs, partition, t)
@@ -69,9 +69,6 @@ def iterate(pairs: Pairs, labels: NDArray[np.integer], n_clusters: int, t: float
     while True:
         stepped = evaluation.stepped(partition)
         settled = np.array_equal(stepped, partition.labels)
-        if (settled or len(objectives) > max_iter) and updates:
-            evaluation, updates = evaluate(pairs, partition, t), 0
-            continue
         if settled or len(objectives) > max_iter:
             return Converged(partition, evaluation, tuple(objectives), settled)
         before, partition = partition, Partition(stepped, n_clusters)

@@ -268,7 +268,7 @@ class _Run:
         if known:
             self.steps += len(known) - 1
             record = known[-1]
-            state = iterate(self.kernel.pairs, record.labels, self.search.n_clusters, self.kernel.t(record.sigma), 0)
+            state = self._again(level, known)
         else:
             state = self._start(level)
             record = self._record(level, level.low, None, None, state)
@@ -285,6 +285,19 @@ class _Run:
             self._report(level, sigma)
             yield record
         self._end(level, "budget", record.sigma)
+
+    def _again(self, level: _Level, known: Sequence[PathRecord]) -> Converged:
+        """Return the state in which the last known record left the search, to the last bit.
+
+        Kernel k-means is run as it was for that record: sums that were updated on the way differ in rounding from sums
+        that are evaluated for the partition alone.
+        """
+        pairs, k, t = self.kernel.pairs, self.search.n_clusters, self.kernel.t(known[-1].sigma)
+        state = iterate(pairs, known[-2].labels, k, t, _MAX_ITER) if len(known) > 1 else self._start(level)
+        if np.array_equal(state.partition.labels, known[-1].labels):
+            return state
+        # a start that was drawn without a seed cannot be drawn again
+        return iterate(pairs, known[-1].labels, k, t, 0)
 
     def _start(self, level: _Level) -> Converged:
         """Run kernel k-means at a level's first bandwidth, from the start or from the best of the level before."""

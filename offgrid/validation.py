@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 from numbers import Real
 from typing import Any
 
@@ -91,10 +92,13 @@ def check_count(value: Any, name: str, *, minimum: int = 1, maximum: int | None 
 
 def check_positive(value: Any, name: str) -> float:
     """Return a finite number above zero as a float, or raise InputError."""
-    number: Any = value if isinstance(value, Real) and not isinstance(value, bool) else -1
-    if not 0 < number <= sys.float_info.max:
+    number = -1.0
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            number = float(value)
+    if not 0.0 < number < math.inf:
         raise InputError(f"{name} is {value!r}: it must be a finite number above 0.")
-    return float(value)
+    return number
 
 
 def check_choice(value: Any, name: str, allowed: Sequence[Any]) -> Any:
