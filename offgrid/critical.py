@@ -108,9 +108,9 @@ def critical_bandwidth(
 
     Examples
     --------
-    >>> found = critical_bandwidth([[0.0], [1.0], [1.9], [3.3]], [0, 0, 1, 1], 0.5, n_clusters=2)
+    >>> found = critical_bandwidth([[0.0], [1.0], [5.0]], [0, 1, 1], 0.2, n_clusters=2)
     >>> found.moved.tolist(), round(found.sigma, 4)
-    ([2], 1.3042)
+    ([1], 3.5192)
     """
     if not isinstance(kernel, Kernel):
         raise InputError(f"kernel is {kernel!r}: give a kernel such as RBF().")

@@ -57,7 +57,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
 
     Examples
     --------
-    >>> KernelKMeans(2, sigma=4.0, random_state=0).fit_predict([[0.0], [0.5], [9.0], [9.5]]).tolist()
+    >>> KernelKMeans(2, sigma=4.0, random_state=3).fit_predict([[0.0], [0.5], [9.0], [9.5]]).tolist()
     [0, 0, 1, 1]
     """
 

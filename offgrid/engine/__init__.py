@@ -1,0 +1,30 @@
+"""The numeric kernels: compiled once, kept beside their source, and used by everything above.
+
+Entry point: `warmup`, which compiles all of them ahead of their first use.
+"""
+
+from __future__ import annotations
+
+
+def warmup() -> None:
+    """Compile every kernel, or load it where that was done before, by using it once on four points."""
+    import numpy as np
+
+    from offgrid.engine import neighbours
+    from offgrid.engine.pairs import Pairs
+    from offgrid.engine.partition import Partition
+    from offgrid.engine.powers import PowerOfKernel
+
+    points = np.array([[0.0], [1.0], [3.0], [7.0]])
+    partition = Partition(np.array([0, 0, 1, 1]), 2)
+    pairs = Pairs.from_points(points)
+    pairs.cluster_sums(partition, 1.0)
+    pairs.cluster_sums(partition, 1.0, np.array([2]))
+    pairs.limit_sums(partition)
+    pairs.self_moments(partition, 1.0, 0.1, 2)
+    pairs.row(0)
+    PowerOfKernel(pairs, partition, 1.0).refine(moved=False, checked=np.ones(4, dtype=bool))
+    neighbours.closest_pair(points)
+    rows = np.arange(4)
+    ranks = neighbours.neighbour_ranks(points, rows)
+    neighbours.disagreement(ranks, rows, partition.labels, np.ones(4))
