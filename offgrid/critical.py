@@ -1,4 +1,4 @@
-"""The critical value: the next bandwidth at which a partition changes (paper, section 4, and ours).
+"""The critical value: the next bandwidth at which a partition changes (paper, section 5, and ours).
 
 Entry points: `critical_bandwidth` for one's own data, `find_critical` for a kernel already bound to data. One module a
 method: `certified`, `dyadic` (the paper's Algorithm 2), `rootfinding` (``"newton"``, the paper's first approach, and

@@ -5,7 +5,7 @@ if the last query moved a point; a query is one assignment step with the kernel 
 paper's listing has that test the wrong way round.) It assumes that points, once they move, keep
 moving as the bandwidth grows.
 
-Limiting checks (paper, section 5): ``"close"`` looks only at the tenth of the points whose two best proximities are
+Limiting checks (paper, section 6): ``"close"`` looks only at the tenth of the points whose two best proximities are
 closest, ``"movers"`` only at those that moved in the first query that moved any. What they left out is looked at once
 more in the end: if a point of theirs moves where the queries saw none, the search is done again in full.
 """

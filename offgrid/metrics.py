@@ -1,4 +1,4 @@
-"""Measures of a partition: c-NNC without labels, NMI and ARI against labels (paper, section 6).
+"""Measures of a partition: c-NNC without labels, NMI and ARI against labels (paper, section 7).
 
 Entry points: `nearest_neighbour_cost`, `normalized_mutual_information`, `adjusted_rand_index`, and `neighbour_ranks`
 with `NeighbourRanks.cost`, for many partitions of one data set. Memory of the ranks: 2 n**2 bytes (4 n**2 from 65,537
@@ -112,7 +112,7 @@ def neighbour_ranks(
 
 
 def nearest_neighbour_cost(X: ArrayLike, labels: ArrayLike, n_clusters: int) -> float:
-    """Return the nearest-neighbour cost c-NNC of a partition, from 0 (best) to 1 (paper, section 6).
+    """Return the nearest-neighbour cost c-NNC of a partition, from 0 (best) to 1 (paper, section 7).
 
     For each point and each c, the share of its c nearest neighbours that lie in another cluster, weighted by 1 / c;
     averaged over a cluster's points, then over clusters. Neighbours are ranked by (distance, index), an empty cluster
@@ -159,7 +159,7 @@ def _contingency(first: ArrayLike, second: ArrayLike) -> NDArray[np.int64]:
 
 
 def normalized_mutual_information(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
-    """Return 2 I / (H + H) of two labellings, from 0 to 1 (paper, equation 3).
+    """Return 2 I / (H + H) of two labellings, from 0 to 1 (paper, equation 6).
 
     Two labellings that both have one cluster agree perfectly: 1, as in scikit-learn.
     """

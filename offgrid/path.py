@@ -38,7 +38,7 @@ class PathRecord:
     moved : ndarray of int64
         Rows whose cluster differs from the preceding record's. Empty for the first record of a level.
     cnnc : float
-        Nearest-neighbour cost of the partition (paper, section 6); lower is better.
+        Nearest-neighbour cost of the partition (paper, section 7); lower is better.
     nmi, ari : float or None
         Agreement with the labels, None where the data have none.
     seconds : float

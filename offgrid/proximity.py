@@ -1,4 +1,4 @@
-"""Proximity of points to clusters in feature space, and the assignment step made with it (paper, equation 2).
+"""Proximity of points to clusters in feature space, and the assignment step made with it (paper, equation 4).
 
 Entry points: `Evaluation` (the sums at one t, with proximities and margins) and `step` (who moves where).
 """

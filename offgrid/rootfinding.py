@@ -38,7 +38,7 @@ def newton(
 ) -> Seen:
     """Find a root of the smallest margin by Newton's method in sigma, kept inside a bracket.
 
-    The margin is g(x, sigma) of the paper's section 4 for the point and the cluster where it is smallest, its
+    The margin is g(x, sigma) of the paper's section 5 for the point and the cluster where it is smallest, its
     derivative the paper's. The bracket is found by doubling the bandwidth.
     """
     low = high = kernel.sigma(start.t)

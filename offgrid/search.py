@@ -1,4 +1,4 @@
-"""The search along the bandwidth path: from one critical value to the next (paper, sections 4 and 5).
+"""The search along the bandwidth path: from one critical value to the next (paper, sections 5 and 6).
 
 Entry point: `BandwidthSearch`. Memory: the pairs, 2 n**2 bytes of neighbour ranks, n labels for each record.
 """

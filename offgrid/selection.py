@@ -20,7 +20,7 @@ class Recommendation:
 
 
 def recommend(records: Sequence[PathRecord]) -> Recommendation | None:
-    """Recommend the record of lowest c-NNC (paper, section 6); among equals the smallest bandwidth of the first level.
+    """Recommend the record of lowest c-NNC (paper, section 7); among equals the smallest bandwidth of the first level.
 
     Returns None for an empty path.
     """

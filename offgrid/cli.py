@@ -1,0 +1,300 @@
+"""The command line: ``python -m offgrid`` or ``offgrid``.
+
+Entry point: `main`, which returns the exit status: 0 done, 1 failure, 2 wrong usage, 3 bad input, 130 interrupted (what
+was found is kept). People's words go to standard error, results to standard output, and an error is one sentence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from offgrid import __version__, datasets
+from offgrid.cli_arguments import BUILTIN, USAGE, build_parser
+from offgrid.datasets.model import Dataset, Points
+from offgrid.errors import InputError
+from offgrid.export import dataset_csv, labels_csv, path_csv, run_dict
+from offgrid.path import BandwidthPath, PathRecord
+from offgrid.selection import Recommendation, recommend
+
+if TYPE_CHECKING:
+    from offgrid import BandwidthSearch
+
+OK, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 3, 130
+
+
+class CommandError(Exception):
+    """A command that can't be carried out; the message is for people."""
+
+    def __init__(self, message: str, status: int = FAILURE) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Carry out one command and return the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    arguments = build_parser().parse_args(argv)
+    try:
+        return COMMANDS[arguments.command](arguments)
+    except InputError as error:
+        return _complain(str(error), BAD_INPUT)
+    except CommandError as error:
+        return _complain(str(error), error.status)
+    except KeyboardInterrupt:
+        return _complain("Interrupted before anything was found.", INTERRUPTED)
+    except BrokenPipeError:
+        # The reader has gone (`| head`): keep Python from complaining again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILURE
+
+
+def _complain(message: str, status: int) -> int:
+    print(f"offgrid: {message}", file=sys.stderr)
+    return status
+
+
+# ---------------------------------------------------------------- search
+
+
+def run_search(arguments: argparse.Namespace) -> int:
+    """Search a data set, and show or write what was found."""
+    from offgrid import BandwidthSearch  # the engine takes a second to load: not for the other commands
+
+    points, prepared = _points(arguments)
+    settings = _settings(arguments, points)
+    search = BandwidthSearch(**{("random_state" if name == "seed" else name): v for name, v in settings.items()})
+    records, finished = _collect(search, points)
+    path = BandwidthPath(records, search.ends_)
+    state = "finished" if finished else "interrupted"
+    bound, note = search.lower_bound_, search.lower_bound_note_
+    run = run_dict(path, points, settings, state=state, lower_bound=bound, lower_bound_note=note)
+    run["data"] |= prepared
+    run |= {"version": __version__, "seconds": sum(record.seconds for record in records)}
+    best = recommend(records)
+    if arguments.out is not None:
+        as_csv = arguments.out.suffix.lower() == ".csv"
+        _write(arguments.out, path_csv(path) if as_csv else json.dumps(run, indent=1, ensure_ascii=False))
+    if arguments.labels_out is not None and best is not None:
+        _write(arguments.labels_out, labels_csv(path, best.index, points))
+    if arguments.json:
+        print(json.dumps(run, ensure_ascii=False))
+    else:
+        _show_path(path, points, search, best)
+    if not finished:
+        found = "clustering found so far is" if len(records) == 1 else f"{len(records)} clusterings found so far are"
+        return _complain(f"Interrupted: the {found} kept.", INTERRUPTED)
+    return OK
+
+
+def _settings(arguments: argparse.Namespace, points: Points) -> dict[str, Any]:
+    """Return what decides the path besides the data, by the names that the dashboard's JSON has too."""
+    return {
+        "n_clusters": _n_clusters(arguments, points),
+        "method": arguments.method,
+        "depths": arguments.depths,
+        "start": arguments.start,
+        "init": arguments.init,
+        "n_init": arguments.n_init,
+        "seed": arguments.seed,
+        "limiting": None if arguments.limiting == "none" else arguments.limiting,
+        "max_steps": arguments.max_steps,
+    }
+
+
+def _points(arguments: argparse.Namespace) -> tuple[Points, dict[str, str]]:
+    """Return the points of the search, and how they were prepared: as asked, else as the data set proposes."""
+    options = {"label": arguments.label, "columns": arguments.columns}
+    if arguments.file.startswith(BUILTIN):
+        dataset = datasets.load(arguments.file.removeprefix(BUILTIN))
+        scaling = arguments.scaling or dataset.scaling
+        return dataset.prepare(**options, scaling=scaling), {"missing": "drop", "scaling": scaling}
+    path = Path(arguments.file)
+    if not path.is_file():
+        raise CommandError(
+            f"There is no file {arguments.file!r}: give the path of a table, or builtin:NAME for a built-in data set.",
+            BAD_INPUT,
+        )
+    try:
+        table = datasets.read_table(path)
+    except OSError as error:
+        raise CommandError(f"{arguments.file!r} can't be read: {error.strerror or error}.", BAD_INPUT) from error
+    prepared = {"missing": arguments.missing or table.missing, "scaling": arguments.scaling or table.scaling}
+    return table.prepare(**options, **prepared), prepared
+
+
+def _n_clusters(arguments: argparse.Namespace, points: Points) -> int:
+    k = arguments.k or points.n_classes
+    if k is None:
+        raise CommandError("There is no column of labels to count classes in: give the number of clusters, --k.", USAGE)
+    return int(k)
+
+
+def _collect(search: BandwidthSearch, points: Points) -> tuple[list[PathRecord], bool]:
+    """Run the search with a progress bar on standard error; Ctrl-C ends it, and what was found stays."""
+    records: list[PathRecord] = []
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("the first clustering", total=1.0)
+        try:
+            for record in search.iter_path(points.X, points.y):
+                records.append(record)
+                at = search.progress_
+                words = f"level {at.level} of {at.n_levels}, σ = {at.sigma:.4g}, {len(records)} clusterings so far"
+                progress.update(task, description=words, completed=at.share)
+        except KeyboardInterrupt:
+            if not records:
+                raise
+            return records, False
+    return records, True
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise CommandError(f"{str(path)!r} can't be written: {error.strerror or error}.") from error
+
+
+def _show_path(path: BandwidthPath, points: Points, search: BandwidthSearch, best: Recommendation | None) -> None:
+    """Print the path as a table, and what follows from it in words."""
+    console = _console()
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    several = len(path.levels) > 1
+    labelled = points.y is not None
+    for name, shown in (("level", several), ("σ", True), ("holds to", True), ("moved", True), ("c-NNC", True)):
+        if shown:
+            table.add_column(name, justify="right")
+    for name in ("NMI", "ARI") if labelled else ():
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for i, record in enumerate(path.records):
+        starts_level = i == 0 or path.records[i - 1].level != record.level
+        cells = [str(record.level)] if several else []
+        cells += [f"{record.sigma:.6g}", _holds_to(path, i), "start" if starts_level else f"{len(record.moved):,}"]
+        cells += [f"{record.cnnc:.4f}"]
+        cells += [_number(record.nmi), _number(record.ari)] if labelled else []
+        chosen = best is not None and best.index == i
+        cells += ["recommended" if chosen else ""]
+        last_of_level = i + 1 < len(path) and path.records[i + 1].level != record.level
+        table.add_row(*cells, style="bold" if chosen else None, end_section=last_of_level)
+    console.print(f"{points.title}: {points.n:,} rows, {points.X.shape[1]:,} columns, {search.n_clusters} clusters")
+    for note in points.notes:
+        console.print(note)
+    console.print(table)
+    console.print(_bound_in_words(search))
+    if best is not None:
+        sigma = path.records[best.index].sigma
+        console.print(f"Recommended: σ = {sigma:.6g}, because {best.reason}.")
+        console.print(
+            f"Elsewhere: gamma = {1 / sigma:.6g} in scikit-learn, s = {math.sqrt(sigma / 2):.6g} in exp(-d²/2s²)."
+        )
+
+
+def _bound_in_words(search: BandwidthSearch) -> str:
+    if search.lower_bound_ is None:
+        return f"Theorem 1: {search.lower_bound_note_.rstrip('.')}."
+    return f"Theorem 1: no point can move at or below σ = {search.lower_bound_:.6g}."
+
+
+def _holds_to(path: BandwidthPath, index: int) -> str:
+    value = path.holds_to(index)
+    return "unknown" if value is None else "∞ (k-means)" if math.isinf(value) else f"{value:.6g}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+def _console() -> Console:
+    """Return standard output; where it is no terminal, wide enough for every column, without colours."""
+    return Console(width=None if sys.stdout.isatty() else 120, highlight=False, markup=False, soft_wrap=False)
+
+
+# ---------------------------------------------------------------- data sets
+
+
+def list_datasets(arguments: argparse.Namespace) -> int:
+    """List the built-in data sets."""
+    every = [datasets.load(name) for name in datasets.names()]
+    if arguments.json:
+        print(json.dumps([_facts(dataset) for dataset in every], ensure_ascii=False))
+        return OK
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("name", "rows", "columns", "classes", "what it is"):
+        table.add_column(heading, justify="right" if heading in ("rows", "columns", "classes") else "left")
+    for dataset in every:
+        facts = _facts(dataset)
+        table.add_row(*(str(facts[key]) for key in ("name", "rows", "columns", "classes", "description")))
+    _console().print(table)
+    return OK
+
+
+def show_dataset(arguments: argparse.Namespace) -> int:
+    """Describe one built-in data set, or write it."""
+    dataset = datasets.load(arguments.name)
+    if arguments.out is not None:
+        _write(arguments.out, dataset_csv(dataset))
+    facts = _facts(dataset) | {
+        "scaling": dataset.scaling,
+        "features": list(dataset.feature_names),
+        "class_names": list(dataset.class_names),
+    }
+    if arguments.json:
+        points = {"X": dataset.X.tolist(), "y": None if dataset.y is None else dataset.y.tolist()}
+        print(json.dumps(facts | points, ensure_ascii=False))
+        return OK
+    console = _console()
+    for key, value in facts.items():
+        console.print(f"{key.replace('_', ' ')}: {', '.join(value) if isinstance(value, list) else value}")
+    return OK
+
+
+def _facts(dataset: Dataset) -> dict[str, Any]:
+    rows, columns = dataset.X.shape
+    classes = len(dataset.class_names)
+    words = {"name": dataset.name, "title": dataset.title, "description": dataset.description}
+    return words | {"rows": rows, "columns": columns, "classes": classes}
+
+
+# ---------------------------------------------------------------- dashboard
+
+
+def run_app(arguments: argparse.Namespace) -> int:
+    """Serve the dashboard in place of this process, as ``python app.py`` does."""
+    missing = [name for name in ("app", "dash", "dash_mantine_components") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise CommandError(
+            f"The dashboard is not installed here ({', '.join(missing)} not found): "
+            "run 'pip install \"offgrid[dashboard]\"', or 'make run' in a copy of the repository."
+        )
+    for name in ("host", "port"):
+        value = getattr(arguments, name)
+        if value is not None:
+            os.environ[f"OFFGRID_{name.upper()}"] = str(value)
+    return int(importlib.import_module("app").main() or 0)
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "search": run_search,
+    "datasets list": list_datasets,
+    "datasets show": show_dataset,
+    "app": run_app,
+}

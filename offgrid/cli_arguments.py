@@ -1,0 +1,166 @@
+"""The arguments of the command line, read and checked before anything is computed.
+
+Entry points: `build_parser`, whose result names the command in `command`, and the exit status `USAGE`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from offgrid import __version__
+from offgrid.datasets.model import MISSING, SCALINGS
+
+USAGE = 2
+
+BUILTIN = "builtin:"
+# The engine knows these too, but takes a second to load: --help need not wait for it. A test compares them.
+METHODS = ("certified", "dyadic", "newton", "bisection")
+INITS = ("random", "k-means++", "kernel-k-means++")
+LIMITINGS = ("none", "close", "movers")
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message}. See '{self.prog} --help'.\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of every command."""
+    parser = _Parser(prog="offgrid", description="Find the bandwidths at which kernel k-means changes its clustering.")
+    parser.add_argument("--version", action="version", version=f"offgrid {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
+    _add_search(commands)
+    _add_datasets(commands)
+    _add_app(commands)
+    return parser
+
+
+def _add_search(commands: Any) -> None:
+    parser = commands.add_parser(
+        "search",
+        help="search the bandwidths of a file or a built-in data set",
+        description="Search a table for its critical bandwidths: the values of sigma at which kernel k-means with the "
+        "kernel exp(-|x-y|^2/sigma) changes its clustering. Ctrl-C stops the search and keeps what was found.",
+    )
+    parser.add_argument("file", metavar="FILE", help="CSV, TSV, TXT, ARFF, Parquet, NPY, NPZ or XLSX; or builtin:NAME")
+    parser.add_argument("--k", type=_whole(1), help="number of clusters; default: the number of classes in the labels")
+    _add_data_options(parser.add_argument_group("data"))
+    _add_search_options(parser.add_argument_group("search"))
+    add = parser.add_argument_group("output").add_argument
+    add("--json", action="store_true", help="print the whole run as JSON, in place of the table")
+    add(
+        "--out", type=_output(".csv", ".json"), metavar="FILE", help="write the path as .csv, or the whole run as .json"
+    )
+    add(
+        "--labels-out", type=_output(".csv"), metavar="FILE", help="write the clusters at the recommended sigma as .csv"
+    )
+    parser.set_defaults(command="search")
+
+
+def _add_data_options(group: Any) -> None:
+    add = group.add_argument
+    label = group.add_mutually_exclusive_group().add_argument
+    label("--label", metavar="COLUMN", default="auto", help="column of labels; default: recognised")
+    label("--no-label", action="store_const", const=None, dest="label", help="no column holds labels")
+    add("--columns", type=_names, metavar="A,B", help="the columns to use; default: all that hold numbers")
+    add("--missing", choices=MISSING, help="drop rows with missing values, or fill in medians; default: as proposed")
+    add("--scaling", choices=SCALINGS, help="of columns; default: as proposed, which is unit for files")
+
+
+def _add_search_options(group: Any) -> None:
+    add = group.add_argument
+    add("--method", choices=METHODS, default="certified", help="how critical values are found; default: certified")
+    add(
+        "--depths",
+        type=_depths,
+        default=(1, 2),
+        metavar="D,D",
+        help="depth of each level (dyadic only); default: 1,2",
+    )
+    add("--start", type=_start, default="percentile", help="percentile (default), bound, or a value of sigma")
+    add("--init", choices=INITS, default="random", help="start partition; default: random")
+    add("--n-init", type=_whole(1), default=1, metavar="N", help="start partitions, the best is kept; default: 1")
+    add("--seed", type=_whole(0), default=0, metavar="N", help="seed of the start partition; default: 0")
+    add("--max-steps", type=_whole(1), metavar="N", help="critical values to find at most; default: no limit")
+    add(
+        "--limiting",
+        choices=LIMITINGS,
+        default="none",
+        help="points that queries look at (dyadic only); default: none, which is all",
+    )
+
+
+def _add_datasets(commands: Any) -> None:
+    parser = commands.add_parser("datasets", help="the built-in data sets", description="The built-in data sets.")
+    actions = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
+    listing = actions.add_parser("list", help="list them", description="List the built-in data sets.")
+    listing.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    listing.set_defaults(command="datasets list")
+    show = actions.add_parser(
+        "show", help="describe one, or write it as CSV", description="Describe a built-in data set."
+    )
+    show.add_argument("name", metavar="NAME", help="as in 'offgrid datasets list'")
+    show.add_argument("--json", action="store_true", help="print JSON, with the points")
+    show.add_argument("--out", type=_output(".csv"), metavar="FILE.csv", help="write the points and labels as CSV")
+    show.set_defaults(command="datasets show")
+
+
+def _add_app(commands: Any) -> None:
+    parser = commands.add_parser(
+        "app",
+        help="open the dashboard",
+        description="Serve the dashboard. Its other settings are OFFGRID_* variables of the environment.",
+    )
+    parser.add_argument("--host", help="address to listen on; default: OFFGRID_HOST, or 127.0.0.1")
+    parser.add_argument("--port", type=_whole(1), help="port; default: OFFGRID_PORT, or 8050")
+    parser.set_defaults(command="app")
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
+        return int(text)
+
+    return read
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
+
+
+def _depths(text: str) -> tuple[int, ...]:
+    return tuple(_whole(1)(part.strip()) for part in text.split(","))
+
+
+def _start(text: str) -> str | float:
+    if text in ("percentile", "bound"):
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither percentile nor bound nor a positive number")
+    return value
+
+
+def _output(*suffixes: str) -> Callable[[str], Path]:
+    """Check a file to be written before anything is computed."""
+
+    def read(text: str) -> Path:
+        path = Path(text)
+        if path.suffix.lower() not in suffixes:
+            raise argparse.ArgumentTypeError(f"{text!r} does not end in {' or '.join(suffixes)}")
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise argparse.ArgumentTypeError(f"{text!r} can't be written: its folder does not exist, or it is a folder")
+        return path
+
+    return read

@@ -1,0 +1,108 @@
+"""A finished or growing path as text to take away.
+
+Entry points: `path_csv`, `labels_csv` (the clusters at one bandwidth), `run_dict` (all of it, for JSON) and, for a data
+set, `dataset_csv`. Numbers are written in full: they read back as the same floats. An infinite bandwidth is written
+"inf"; what is unknown is left empty in CSV and null in JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from offgrid.datasets.model import Dataset, Points
+from offgrid.path import BandwidthPath
+from offgrid.selection import recommend
+
+PATH_COLUMNS = (
+    "level", "sigma", "below", "critical", "holds_to", "moved", "clusters", "cnnc", "nmi", "ari",
+    "recurrence", "iterations", "converged", "passes", "uncertified", "seconds", "recommended",
+)  # fmt: skip
+
+
+def path_csv(path: BandwidthPath) -> str:
+    """Return the path as CSV, one line a record, in `PATH_COLUMNS`.
+
+    `moved` counts the rows that moved, `clusters` those that are not empty; `recurrence` numbers the partitions that
+    occur more than once.
+    """
+    best = recommend(path.records)
+    rows = []
+    for i, record in enumerate(path.records):
+        own = {name: getattr(record, name, None) for name in PATH_COLUMNS}
+        derived = {
+            "holds_to": path.holds_to(i),
+            "moved": len(record.moved),
+            "clusters": len(set(record.labels.tolist())),
+            "recurrence": path.recurrences[i],
+            "recommended": best is not None and best.index == i,
+        }
+        rows.append([(own | derived)[name] for name in PATH_COLUMNS])
+    return _csv(PATH_COLUMNS, rows)
+
+
+def labels_csv(path: BandwidthPath, index: int, points: Points) -> str:
+    """Return the clusters of one record as CSV: the row's number in its file (from 1), its cluster, and its class."""
+    labels = path.records[index].labels.tolist()
+    numbers = (points.rows + 1).tolist()
+    if points.y is None:
+        return _csv(("row", "cluster"), zip(numbers, labels, strict=True))
+    classes = [points.class_names[i] for i in points.y.tolist()]
+    return _csv(("row", "cluster", "class"), zip(numbers, labels, classes, strict=True))
+
+
+def run_dict(
+    path: BandwidthPath,
+    points: Points,
+    settings: Mapping[str, Any],
+    *,
+    state: str,
+    lower_bound: float | None,
+    lower_bound_note: str = "",
+) -> dict[str, Any]:
+    """Return a whole run as JSON-ready values; `settings` are those of the search, as given."""
+    best = recommend(path.records)
+    chosen = (
+        None if best is None else {"index": best.index, "sigma": path.records[best.index].sigma, "reason": best.reason}
+    )
+    return {
+        "data": {
+            "title": points.title,
+            "rows": points.n,
+            "columns": list(points.feature_names),
+            "classes": list(points.class_names),
+            "notes": list(points.notes),
+            "sha256": points.hash,
+        },
+        "search": dict(settings),
+        "state": state,
+        "lower_bound": lower_bound,
+        "lower_bound_note": lower_bound_note,
+        "recommended": chosen,
+        "records": [record.to_dict() | {"holds_to": _plain(path.holds_to(i))} for i, record in enumerate(path.records)],
+        "ends": [end.to_dict() for end in path.ends.values()],
+    }
+
+
+def dataset_csv(dataset: Dataset) -> str:
+    """Return a built-in data set as CSV, its classes in a last column ``label``."""
+    rows = dataset.X.tolist()
+    if dataset.y is None:
+        return _csv(dataset.feature_names, rows)
+    classes = [dataset.class_names[i] for i in dataset.y.tolist()]
+    return _csv((*dataset.feature_names, "label"), ([*row, name] for row, name in zip(rows, classes, strict=True)))
+
+
+def _plain(value: float | None) -> float | str | None:
+    return "inf" if value is not None and math.isinf(value) else value
+
+
+def _csv(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([str(value).lower() if isinstance(value, bool) else value for value in row] for row in rows)
+    return buffer.getvalue()
