@@ -70,6 +70,11 @@ class PathRecord:
     passes: float = 0.0
     uncertified: int = 0
 
+    @cached_property
+    def key(self) -> bytes:
+        """The partition as bytes, equal for equal partitions whatever the names of the clusters."""
+        return partition_key(self.labels)
+
     def to_dict(self, *, pack: bool = False) -> dict[str, Any]:
         """Return the record as JSON-ready values; `pack` keeps labels and moved rows as base64, not as lists."""
         plain = {name: getattr(self, name) for name in _PLAIN_FIELDS}
@@ -164,7 +169,7 @@ class BandwidthPath:
 
         Partitions are compared as partitions: names of clusters do not matter.
         """
-        keys = [partition_key(record.labels) for record in self.records]
+        keys = [record.key for record in self.records]
         counts = Counter(keys)
         groups: dict[bytes, int] = {}
         for key in keys:
@@ -175,12 +180,15 @@ class BandwidthPath:
     @cached_property
     def n_partitions(self) -> int:
         """Number of distinct partitions."""
-        return len({partition_key(record.labels) for record in self.records})
+        return len({record.key for record in self.records})
 
 
 def partition_key(labels: NDArray[np.integer]) -> bytes:
     """Return bytes that are equal for two label vectors exactly when they describe the same partition."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    n = len(labels)
+    first = np.full(int(labels.max(initial=-1)) + 1, n)
+    # of several rows of a cluster the last assignment wins, which is the first row
+    first[labels[::-1]] = np.arange(n - 1, -1, -1)
     rank = np.empty(len(first), dtype=np.int32)
     rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return rank[inverse].tobytes()
+    return rank[labels].tobytes()

@@ -1,0 +1,286 @@
+"""One clustering as a scatter plot, and the matched labels of several.
+
+Entry points: `matched_clusterings`, `matched_truth`, `label_places`, `sample_rows` (plain data); `clustering_figure`.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from figures import words
+from figures.theme import Figure, Palette, Scheme, base_layout, cluster_colour, cluster_symbol, palette
+from offgrid.partitions import match_labels
+from offgrid.path import BandwidthPath
+
+WEBGL_FROM = 5_000
+SAMPLE_FROM = 20_000
+FLAT = 6.0  # beyond this ratio of the sides, equal scales would draw a line
+_CELLS, _AROUND = 32, 3
+# Plotly's numbers for the markers: a third of the names' length in the page.
+_SYMBOL_CODES = {
+    "circle": 0,
+    "square": 1,
+    "diamond": 2,
+    "cross": 3,
+    "x": 4,
+    "triangle-up": 5,
+    "hexagon": 14,
+    "star": 17,
+}
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """A selected clustering: labels named as in the one before it, and the rows moved since (None for the first)."""
+
+    index: int
+    labels: Ints
+    moved: Ints | None
+
+    @property
+    def n_moved(self) -> int | None:
+        """Number of rows that moved, None for the first."""
+        return None if self.moved is None else len(self.moved)
+
+
+def matched_clusterings(path: BandwidthPath, selection: Sequence[int], n_clusters: int) -> list[Clustering]:
+    """Return the selected clusterings, each named to overlap the one before it best.
+
+    The first is named after the path's first record, so that colours stay when the selection changes.
+    """
+    result: list[Clustering] = []
+    reference: Ints = path.records[0].labels if len(path) else np.empty(0, dtype=np.int32)
+    for index in selection:
+        labels = match_labels(reference, path.records[index].labels, n_clusters)
+        moved = np.flatnonzero(labels != reference) if result else None
+        result.append(Clustering(index, labels, moved))
+        reference = labels
+    return result
+
+
+def matched_truth(reference: Ints, truth: Ints, class_names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """Return the classes of the ground truth named after the clusters they overlap most, and their names in that order.
+
+    So a class takes the colour of its cluster; where there are fewer classes than clusters, the names left are empty.
+    """
+    n_names = int(max(reference.max(initial=0), len(class_names) - 1, truth.max(initial=0))) + 1
+    matched = match_labels(reference, truth, n_names)
+    names = [""] * n_names
+    for old, new in {(int(old), int(new)) for old, new in zip(truth, matched, strict=True)}:
+        names[new] = class_names[old] if old < len(class_names) else str(old)
+    return matched, tuple(names)
+
+
+def sample_rows(n_rows: int, most: int = SAMPLE_FROM) -> Ints | None:
+    """Return the rows to draw of a data set too large to draw whole (the same ones each time), None for all."""
+    if n_rows <= most:
+        return None
+    return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
+
+
+def label_places(coordinates: Floats, labels: Ints, n_clusters: int) -> Floats:
+    """Return for each cluster (n_clusters x 2) where it is densest; NaN for an empty one.
+
+    Points are counted in the cells of a 32 x 32 grid; the place is the mean of the cluster's points in the 7 x 7 cells
+    around the one with most of them. Cost: a pass over the points and 1,024 cells for each cluster.
+    """
+    low = coordinates.min(axis=0)
+    span = np.maximum(coordinates.max(axis=0) - low, 1e-300)
+    cell = np.minimum((coordinates - low) / span * _CELLS, _CELLS - 1).astype(np.intp)
+    wide = _CELLS + 2 * _AROUND
+    flat = (labels.astype(np.intp) * wide + cell[:, 0] + _AROUND) * wide + cell[:, 1] + _AROUND
+    counts = np.bincount(flat, minlength=n_clusters * wide * wide).reshape(n_clusters, wide, wide)
+    width = 2 * _AROUND + 1
+    rows = sum(counts[:, i : i + _CELLS] for i in range(width))
+    around = sum(np.asarray(rows)[:, :, j : j + _CELLS] for j in range(width))
+    best = np.asarray(around).reshape(n_clusters, -1).argmax(axis=1)
+    centre = np.column_stack(np.divmod(best, _CELLS))
+    near = (np.abs(cell - centre[labels]) <= _AROUND).all(axis=1)
+    total = np.bincount(labels[near], minlength=n_clusters).astype(float)
+    total[total == 0] = np.nan
+    return np.column_stack([np.bincount(labels[near], coordinates[near, d], n_clusters) / total for d in (0, 1)])
+
+
+def clustering_figure(
+    coordinates: Floats,
+    labels: Ints,
+    *,
+    n_clusters: int,
+    moved: Ints | None = None,
+    scheme: Scheme = "light",
+    axis_names: tuple[str, str] = ("x", "y"),
+    class_names: Sequence[str] | None = None,
+) -> Figure:
+    """Return the scatter plot of a clustering.
+
+    Parameters
+    ----------
+    coordinates : ndarray (n, 2)
+    labels : ndarray of int (n,)
+        Clusters from 0; matched, so that colours carry over.
+    n_clusters : int
+    moved : ndarray of int or None
+        Rows to ring.
+    axis_names : (str, str)
+        What the coordinates are, for the hover text.
+    class_names : sequence of str or None
+        Names of the classes when the labels are the ground truth; they take the place of numbers.
+
+    Notes
+    -----
+    Above 5,000 points WebGL draws them; above 20,000 a fixed sample is drawn (`sample_rows`), which the caller says.
+    """
+    rows = sample_rows(len(labels))
+    drawn = np.arange(len(labels)) if rows is None else rows
+    xy, shown = coordinates[drawn], np.asarray(labels)[drawn]
+    kind = "scattergl" if len(drawn) > WEBGL_FROM else "scatter"
+    colours = palette(scheme)
+    traces = [_points(kind, xy, shown, drawn, n_clusters, scheme, axis_names, class_names)]
+    ringed = np.intersect1d(moved, drawn) if moved is not None else np.empty(0, dtype=int)
+    if len(ringed):
+        traces.append(_rings(kind, coordinates[ringed], colours))
+    places = label_places(xy, shown, n_clusters)
+    layout = {**base_layout(scheme), **_frame(xy, colours)}
+    if class_names is None:
+        traces.append(_numbers(places, colours))
+    else:
+        layout["annotations"] = [*layout.get("annotations", []), *_names(places, class_names, colours)]
+    layout.update(margin={"l": 0, "r": 0, "t": 0, "b": 0, "pad": 0}, dragmode=False, hoverdistance=12)
+    return {"data": traces, "layout": layout}
+
+
+def _points(
+    kind: str,
+    xy: Floats,
+    labels: Ints,
+    rows: Ints,
+    n_clusters: int,
+    scheme: Scheme,
+    axis_names: tuple[str, str],
+    class_names: Sequence[str] | None,
+) -> Figure:
+    many = n_clusters > 8
+    top = max(n_clusters - 1, 1)
+    scale = [[i / top, cluster_colour(i, scheme)] for i in range(n_clusters)] if n_clusters > 1 else None
+    marker: Figure = {
+        "size": 4.5 if len(xy) < 2_000 else 3.5,
+        "opacity": 0.9,
+        "line": {"width": 0},
+        "color": _packed(labels, "i4") if scale else cluster_colour(0, scheme),
+    }
+    if scale:
+        marker.update(colorscale=scale, cmin=0, cmax=top, showscale=False)
+    if many:
+        codes = np.array([_SYMBOL_CODES[cluster_symbol(i)] for i in range(n_clusters)])
+        marker["symbol"] = codes[labels].tolist()
+    group = "%{text}" if class_names else "cluster %{customdata[1]}"
+    across, up = (html.escape(name).replace("%", "&#37;") for name in axis_names)
+    places = f"{across} %{{x:.4~g}}<br>{up} %{{y:.4~g}}"
+    trace: Figure = {
+        "type": kind,
+        "mode": "markers",
+        "x": _packed(xy[:, 0], "f4" if _fits_single(xy) else "f8"),
+        "y": _packed(xy[:, 1], "f4" if _fits_single(xy) else "f8"),
+        "customdata": _packed(np.column_stack([rows + 1, labels + 1]), "i4"),
+        "hovertemplate": f"row %{{customdata[0]}}, {group}<br>{places}<extra></extra>",
+        "marker": marker,
+        "cliponaxis": False,
+    }
+    if class_names:
+        trace["text"] = [html.escape(class_names[i]) for i in labels]
+    if kind == "scattergl":
+        del trace["cliponaxis"]
+    return trace
+
+
+def _fits_single(xy: Floats) -> bool:
+    """Whether single precision tells the points apart: their spread is not tiny against their size."""
+    largest = float(np.abs(xy).max(initial=0.0))
+    spread = float(np.ptp(xy, axis=0).max()) if len(xy) else 0.0
+    return largest < 1e30 and spread > 1e-3 * largest and spread > 1e-30
+
+
+def _packed(values: NDArray[Any], dtype: str) -> Figure:
+    """Return values as plotly's typed array: a fraction of the size of a list, and quicker to write and read."""
+    array = np.ascontiguousarray(values, dtype=dtype)
+    spec: Figure = {"dtype": dtype, "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
+    return {**spec, "shape": ", ".join(map(str, array.shape))} if array.ndim > 1 else spec
+
+
+def _rings(kind: str, xy: Floats, colours: Palette) -> Figure:
+    return {
+        "type": kind,
+        "mode": "markers",
+        "x": xy[:, 0].tolist(),
+        "y": xy[:, 1].tolist(),
+        "hoverinfo": "skip",
+        "marker": {"symbol": "circle-open", "size": 8.5, "color": colours.ink, "line": {"width": 0.9}},
+    }
+
+
+def _numbers(places: Floats, colours: Palette) -> Figure:
+    filled = np.flatnonzero(np.isfinite(places[:, 0]))
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": places[filled, 0].tolist(),
+        "y": places[filled, 1].tolist(),
+        "text": [str(i + 1) for i in filled],
+        "textposition": "middle center",
+        "textfont": {"size": 11.5, "weight": 500, "color": colours.ink},
+        "marker": {"symbol": "square", "size": 15, "color": colours.page, "opacity": 0.92},
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+    }
+
+
+def _names(places: Floats, names: Sequence[str], colours: Palette) -> list[Figure]:
+    """Return the names of the classes as notes with the page's colour behind them."""
+    return [
+        {
+            "x": float(places[i, 0]),
+            "y": float(places[i, 1]),
+            "text": html.escape(words.clip(names[i], 16)),
+            "showarrow": False,
+            "font": {"size": 11.5, "weight": 500, "color": colours.ink},
+            "bgcolor": colours.page,
+            "opacity": 0.88,
+            "borderpad": 1,
+        }
+        for i in np.flatnonzero(np.isfinite(places[:, 0])).tolist()
+    ]
+
+
+def _frame(xy: Floats, colours: Palette) -> Figure:
+    """Return axes that nobody sees, of equal scale unless one would be drawn as a mere line; that is said then."""
+    low, high = xy.min(axis=0), xy.max(axis=0)
+    span = np.maximum(high - low, 1e-12 * np.maximum(np.abs(high), 1e-300))
+    axis = {"visible": False, "fixedrange": True, "zeroline": False, "showgrid": False}
+    ranges = [[float(low[d] - 0.07 * span[d]), float(high[d] + 0.07 * span[d])] for d in (0, 1)]
+    across, up = {**axis, "range": ranges[0]}, {**axis, "range": ranges[1]}
+    if span.max() <= FLAT * span.min() or (high == low).any():
+        return {"xaxis": across, "yaxis": {**up, "scaleanchor": "x", "scaleratio": 1}}
+    said = {
+        "text": f"{'vertical' if span[1] < span[0] else 'horizontal'} axis stretched",
+        "showarrow": False,
+        "xref": "paper",
+        "yref": "paper",
+        "x": 1,
+        "y": 0,
+        "xanchor": "right",
+        "yanchor": "bottom",
+        "xshift": -6,
+        "yshift": 4,
+        "font": {"size": 11.5, "color": colours.muted},
+    }
+    return {"xaxis": across, "yaxis": up, "annotations": [said]}

@@ -1,0 +1,89 @@
+"""Numbers as people read them: bandwidths, measures, factors and counts, with true minus, thousands commas and units.
+
+Entry points: `sigma` (prose and headings), `sigma_exact` (tables), `measure`, `factor`, `count`, `plural`, `clip`.
+"""
+
+from __future__ import annotations
+
+import math
+
+INFINITY = "∞"
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def sigma(value: float) -> str:
+    """Return a bandwidth to three figures ("90.8"), whole from 100 up ("2,378")."""
+    if math.isinf(value):
+        return INFINITY
+    if value <= 0 or 0.001 <= value < 1e7:
+        return _minus(f"{value:,.0f}" if value >= 99.95 else _significant(value, 3))
+    return _scientific(value, 3)
+
+
+def sigma_exact(value: float) -> str:
+    """Return a bandwidth to two decimals ("2,377.61"); small ones keep three figures."""
+    if math.isinf(value):
+        return INFINITY
+    if 1 <= value < 1e9:
+        return f"{value:,.2f}"
+    return sigma(value)
+
+
+def sigma_bound(value: float) -> str:
+    """Return a bandwidth to two figures ("0.0016"), for a bound that is only named."""
+    return _scientific(value, 2) if value < 1e-4 else _significant(value, 2)
+
+
+def measure(value: float, decimals: int = 3) -> str:
+    """Return a measure such as NMI or c-NNC."""
+    return _minus(f"{value:.{decimals}f}")
+
+
+def factor(value: float) -> str:
+    """Return a factor ("4.9×", "12×", "to ∞")."""
+    if math.isinf(value):
+        return f"to {INFINITY}"
+    if value >= 1e5:
+        return f"{_scientific(value, 1)} ×"
+    return f"{value:,.0f}×" if value >= 9.95 else f"{value:.1f}×"
+
+
+def count(value: int) -> str:
+    """Return a whole number with thousands commas."""
+    return _minus(f"{value:,d}")
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """Return the number and its noun ("1 point", "43 points")."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def clip(text: str, longest: int) -> str:
+    """Return the text cut to `longest` characters, an ellipsis in place of the rest."""
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it ("9 s", "2 min 5 s", "1 h 4 min")."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _significant(value: float, figures: int) -> str:
+    if value == 0:
+        return "0"
+    decimals = max(0, figures - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{decimals}f}"
+
+
+def _scientific(value: float, figures: int) -> str:
+    mantissa, exponent = f"{value:.{figures - 1}e}".split("e")
+    return _minus(mantissa) + "×10" + str(int(exponent)).translate(_SUPERSCRIPTS)
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")

@@ -1,0 +1,84 @@
+"""The Explore page, put together.
+
+Entry point: `page`. Every part is rendered for the state it is given, so that the first answer of the server is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from layouts import clusterings_panel, ids, path_panel, settings_panel, summary, table_panel
+from layouts.clusterings_panel import AxesView
+from layouts.views import DataCard, ResultView, SettingsView
+
+POLL_MS = 1000
+
+
+def page(
+    settings: SettingsView,
+    cards: Sequence[DataCard],
+    result: ResultView,
+    *,
+    path_figure: Any,
+    panes: list[Component],
+    axes: AxesView,
+    selection: dict[str, Any],
+    run: dict[str, Any] | None = None,
+    shown: dict[str, Any] | None = None,
+    truth: str = "clusters",
+    max_upload_mb: float = 50,
+) -> Component:
+    """Return the page. `panes` comes from `clusterings_panel.panes`, `path_figure` from `figures.path`.
+
+    `selection`, `run` and `shown` are what the stores of these names hold.
+    """
+    return html.Div(
+        className="explore",
+        children=[
+            settings_panel.narrow_bar(settings),
+            html.Div(id=ids.SETTINGS_BACKDROP, className=settings_panel.backdrop_class(opened=False)),
+            settings_panel.panel(settings, cards, max_upload_mb=max_upload_mb, active=result.active_state),
+            html.Main(
+                id="main",
+                className="main",
+                children=[
+                    html.H1("Explore bandwidths", className="visually-hidden"),
+                    summary.head(result),
+                    path_panel.panel(result, path_figure),
+                    clusterings_panel.panel(result, axes, panes, truth=truth),
+                    table_panel.panel(result),
+                ],
+            ),
+            *_state(settings, result, selection, run, shown),
+        ],
+    )
+
+
+def _state(
+    settings: SettingsView,
+    result: ResultView,
+    selection: dict[str, Any],
+    run: dict[str, Any] | None,
+    shown: dict[str, Any] | None,
+) -> list[Component]:
+    upload = settings.upload
+    # No store is empty: an empty one reports a change as soon as it is on the page, which would run its callbacks.
+    return [
+        dcc.Store(id=ids.RUN, data=run or {}),
+        dcc.Store(id=ids.CARRY_OUT, data={}),
+        dcc.Store(id=ids.DONE, data=""),
+        dcc.Store(id=ids.TICK, data=""),
+        dcc.Store(id=ids.SHOWN, data=shown or {}),
+        dcc.Store(id=ids.DRAWN, data=False),
+        dcc.Store(id=ids.PANES, data={}),
+        dcc.Store(id=ids.SELECTION, data=selection),
+        dcc.Store(id=ids.UPLOADED, data={"id": upload.id, "name": upload.name} if upload else {}),
+        dcc.Interval(
+            id=ids.POLL, interval=POLL_MS, disabled=not (result.active_state or result.state == "interrupted")
+        ),
+        dcc.Download(id=ids.DOWNLOAD),
+    ]

@@ -1,0 +1,47 @@
+"""The Export menu.
+
+Entry points: `export_menu`, and `labels_item`, the words of the item that names the active bandwidth.
+"""
+
+from __future__ import annotations
+
+import dash_mantine_components as dmc
+from dash import html
+from dash.development.base_component import Component
+
+from figures import words
+from layouts import ids
+from layouts.parts import icon
+
+
+def labels_item(sigma: float | None) -> str:
+    """Return the words of the labels item."""
+    return "Labels, CSV" if sigma is None else f"Labels at σ = {words.sigma(sigma)}, CSV"
+
+
+def export_menu(sigma: float | None = None) -> Component:
+    """Return the button and its menu: data first, figures second."""
+    return dmc.Menu(
+        position="bottom-end",
+        width=236,
+        shadow="none",
+        children=[
+            # The wrapper that Mantine puts around a target is the button itself: it says that a menu opens.
+            dmc.MenuTarget(
+                html.Span([icon("download"), "Export"], className="menu-words"),
+                boxWrapperProps={"component": "button", "type": "button", "className": "menu-button"},
+            ),
+            dmc.MenuDropdown(
+                [
+                    dmc.MenuLabel("Data"),
+                    dmc.MenuItem("Path, CSV", id=ids.EXPORT_PATH_CSV),
+                    dmc.MenuItem(labels_item(sigma), id=ids.EXPORT_LABELS_CSV),
+                    dmc.MenuItem("Whole run, JSON", id=ids.EXPORT_RUN_JSON),
+                    dmc.MenuDivider(),
+                    dmc.MenuLabel("Figures"),
+                    dmc.MenuItem("Path and clusterings, PNG", id=ids.EXPORT_PNG),
+                    dmc.MenuItem("Path and clusterings, SVG", id=ids.EXPORT_SVG),
+                ]
+            ),
+        ],
+    )

@@ -1,0 +1,137 @@
+"""Small parts that every panel is made of: icons, help marks, titles, letters.
+
+Entry points: `icon`, `help_mark`, `section_title`, `field`, `settings_section`, `letter`, `select`,
+`unbroken`, `choices`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import html
+from dash.development.base_component import Component
+
+LETTERS = "ABCDEF"
+
+DEFINITIONS = {
+    "NMI": (
+        "Normalised mutual information: how much the clustering and the labels tell about each other, from 0 (nothing) "
+        "to 1 (the same partition). No unit."
+    ),
+    "c-NNC": (
+        "Nearest-neighbour cost: how often the nearest neighbours of a point lie in another cluster, nearer ones "
+        "weighing more. From 0 to 1; 0 means that every point sits among its own. It needs no labels. No unit."
+    ),
+    "Stability": (
+        "Each bar is one clustering, as long as the range of σ (log scale) over which no point moves. 4.9× means that "
+        "σ can grow 4.9 times before the first point changes cluster."
+    ),
+    "Kernel": (
+        "σ is in squared units of the data. For scikit-learn gamma = 1/σ. For the form exp(−‖x−y‖²/2s²) the width is "
+        "s = √(σ/2)."
+    ),
+    "ARI": (
+        "Adjusted Rand index: on how many pairs of points clustering and labels agree, corrected for chance. 1 is the "
+        "same partition, 0 what chance gives. No unit."
+    ),
+}
+
+
+def icon(name: str) -> Component:
+    """Return a decorative icon; its drawing is a mask in the stylesheet, so that it takes the text's colour."""
+    return html.Span(className=f"icon icon-{name}", **{"aria-hidden": "true"})
+
+
+def help_mark(term: str, text: str | None = None, *, class_name: str = "") -> Component:
+    """Return a question mark that opens the definition of `term` on hover, focus and touch."""
+    # The wrapper that Mantine puts around a target is the button itself: it gets the focus and the description.
+    button = {"component": "button", "type": "button", "className": "help-mark", "aria-label": f"What {term} means"}
+    mark = dmc.Tooltip(
+        label=text or DEFINITIONS[term],
+        multiline=True,
+        w=264,
+        position="bottom-start",
+        events={"hover": True, "focus": True, "touch": True},
+        classNames={"tooltip": "definition"},
+        boxWrapperProps={**button, "w": 16},
+        children="?",
+    )
+    return html.Div(mark, className=f"help-place {class_name}".strip())
+
+
+def section_title(title: str, note: Any = None, *, note_id: str | None = None, right: Any = None) -> Component:
+    """Return the head of a section: title, muted note, and what stands at its right edge."""
+    extra = {"id": note_id} if note_id else {}
+    return html.Div(
+        className="section-head",
+        children=[
+            html.H2(title, className="section-title"),
+            html.Div(note, className="section-note", **extra),
+            html.Div(right, className="section-right"),
+        ],
+    )
+
+
+def field(
+    label: str,
+    control: Component,
+    *,
+    wrapper_id: str | None = None,
+    hidden: bool = False,
+    help_text: str | None = None,
+    help_term: str | None = None,
+) -> Component:
+    """Return a control under its small label, in a wrapper that callbacks can hide."""
+    extra = {"id": wrapper_id} if wrapper_id else {}
+    mark = [help_mark(help_term or label, help_text)] if help_text else []
+    return html.Div(
+        className="field",
+        hidden=hidden,
+        **extra,
+        children=[html.Div([html.Span(label), *mark], className="field-label"), control],
+    )
+
+
+def letter(place: int, *, accent: bool = False) -> Component:
+    """Return the round letter of the selection's place."""
+    return html.Span(LETTERS[place], className="letter letter-accent" if accent else "letter")
+
+
+def select(
+    component_id: str, options: Iterable[tuple[str, str]], value: str, label: str, *, class_name: str | None = None
+) -> Component:
+    """Return a select that always has a value."""
+    return dmc.Select(
+        id=component_id,
+        data=choices(options),
+        value=value,
+        allowDeselect=False,
+        rightSection=icon("chevron"),
+        className=class_name,
+        **{"aria-label": label},
+    )
+
+
+_UNBROKEN = re.compile(r"(σ = [^ ]*[^ ,.;]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
+
+
+def unbroken(text: str) -> list[Any]:
+    """Return prose in which a name and its value ("σ = 90.8") stay on one line."""
+    pieces = enumerate(_UNBROKEN.split(text))
+    return [html.Span(piece, className="unbroken") if place % 2 else piece for place, piece in pieces if piece]
+
+
+def choices(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return (value, label) pairs as Mantine data."""
+    return [{"value": value, "label": label} for value, label in pairs]
+
+
+def settings_section(title: str, note: str, children: list[Component]) -> Component:
+    """Return a section of the settings: title, one muted sentence, controls."""
+    return html.Section(
+        className="settings-section",
+        children=[html.H2(title, className="settings-title"), html.P(note, className="help"), *children],
+    )

@@ -1,0 +1,69 @@
+"""What surrounds every page: provider, header with the navigation, notifications.
+
+Entry point: `shell`.
+"""
+
+from __future__ import annotations
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from layouts import ids
+from layouts.parts import icon
+
+THEME = {
+    "fontFamily": "var(--font)",
+    "fontFamilyMonospace": "var(--font-mono)",
+    "primaryColor": "blue",
+    "defaultRadius": 6,
+    "cursorType": "pointer",
+    "respectReducedMotion": True,
+    "headings": {"fontFamily": "var(--font)", "fontWeight": "500"},
+    "fontSizes": {"sm": "14px", "md": "14px"},
+}
+
+
+def shell(page: Component) -> Component:
+    """Return the whole document: `page` is Dash's page container (or any page)."""
+    return dmc.MantineProvider(
+        id=ids.PROVIDER,
+        theme=THEME,
+        defaultColorScheme="auto",
+        children=[
+            html.A("Skip to the result", href="#main", className="skip"),
+            _header(),
+            page,
+            dmc.NotificationContainer(id=ids.NOTIFICATIONS, position="bottom-right"),
+            html.Div(id=ids.LIVE, className="visually-hidden", **{"aria-live": "polite"}),
+            dcc.Store(id=ids.SCHEME, data=""),
+            dcc.Store(id=ids.NARROW, data=False),
+        ],
+    )
+
+
+def _header() -> Component:
+    return html.Header(
+        className="header",
+        children=[
+            html.A(
+                [html.Span(className="logo", **{"aria-hidden": "true"}), html.Span("Off-the-grid")],
+                href="/",
+                className="brand",
+            ),
+            html.Nav(
+                dcc.Link("Explore", href="/", id=ids.NAV_EXPLORE, className="nav-link nav-link-on"),
+                className="nav",
+                **{"aria-label": "Pages"},
+            ),
+            dmc.ColorSchemeToggle(
+                id=ids.THEME_TOGGLE,
+                lightIcon=icon("moon"),
+                darkIcon=icon("sun"),
+                variant="default",
+                size=32,
+                className="theme-toggle",
+                **{"aria-label": "Light or dark"},
+            ),
+        ],
+    )

@@ -1,0 +1,215 @@
+"""The head of the result: title, summary in two sentences, running line, notice.
+
+Entry points: `head` (the static frame), and what callbacks write into it: `summary`, `running_text`, `elapsed_text`,
+`running_hidden`, `notice`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import dash_mantine_components as dmc
+from dash import html
+from dash.development.base_component import Component
+
+from figures import words
+from layouts import ids
+from layouts.export_menu import export_menu
+from layouts.parts import icon, unbroken
+from layouts.views import ResultView
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What the notice says. `class_name` for `NOTICE`, `resume` whether the Resume button is offered."""
+
+    hidden: bool
+    title: str = ""
+    text: str = ""
+    class_name: str = "notice"
+    resume: bool = False
+
+
+def head(view: ResultView) -> Component:
+    """Return title line, summary, running line and notice, filled for `view`."""
+    told = notice(view)
+    return html.Div(
+        className="result-head",
+        children=[
+            html.Div(
+                className="title-line",
+                children=[
+                    html.Div(
+                        className="title-words",
+                        children=[
+                            html.Span(view.title, id=ids.RESULT_TITLE, className="result-title"),
+                            html.Span(view.note, id=ids.RESULT_NOTE, className="result-note"),
+                        ],
+                    ),
+                    html.Div(
+                        className="title-buttons",
+                        children=[
+                            dmc.Button(
+                                html.Span("Copy link", id=ids.COPY_LINK_LABEL),
+                                id=ids.COPY_LINK,
+                                variant="default",
+                                leftSection=icon("link"),
+                            ),
+                            export_menu(),
+                        ],
+                    ),
+                ],
+            ),
+            html.Div(summary(view), id=ids.SUMMARY, className="summary"),
+            running_line(view),
+            html.Div(
+                id=ids.NOTICE,
+                className=told.class_name,
+                hidden=told.hidden,
+                role="status",
+                children=[
+                    html.Div(
+                        [
+                            html.Div(told.title, id=ids.NOTICE_TITLE, className="notice-title"),
+                            html.Div(told.text, id=ids.NOTICE_TEXT, className="notice-text"),
+                        ]
+                    ),
+                    dmc.Button("Resume", id=ids.RESUME, variant="default", style=resume_style(told)),
+                ],
+            ),
+        ],
+    )
+
+
+def running_line(view: ResultView) -> Component:
+    """Return the framed line that says how far the search is, with the one Cancel."""
+    return html.Div(
+        id=ids.RUNNING,
+        className="running",
+        hidden=not view.active_state,
+        children=[
+            html.Div(
+                className="running-words",
+                children=[
+                    html.Div(running_text(view), id=ids.RUNNING_TEXT, className="running-text"),
+                    html.Div(elapsed_text(view), id=ids.RUNNING_ELAPSED, className="running-elapsed"),
+                    dmc.Button("Cancel", id=ids.CANCEL, variant="default"),
+                ],
+            ),
+            dmc.ProgressRoot(
+                size=4,
+                radius=2,
+                children=dmc.ProgressSection(
+                    id=ids.RUNNING_BAR,
+                    value=bar_value(view),
+                    **{"aria-label": "Share of the bandwidth range covered, in per cent"},
+                ),
+            ),
+        ],
+    )
+
+
+def bar_value(view: ResultView) -> float:
+    """Return the bar's value, 0 to 100."""
+    return round(100 * min(max(view.share, 0.0), 1.0), 1)
+
+
+def running_text(view: ResultView) -> str:
+    """Return what is happening ("Level 1 of 2, σ = 1.83, 12 clusterings so far"), or the place in the queue."""
+    if view.state == "queued":
+        ahead = (view.queue_place or 1) - 1
+        return "Waiting to start" if ahead <= 0 else f"Waiting, {words.plural(ahead, 'search', 'searches')} ahead"
+    level = f"Level {view.level} of {view.n_levels}"
+    if view.sigma is None:
+        return f"{level}, preparing"
+    if not len(view.path):
+        return f"{level}, starting at σ = {words.sigma(view.sigma)}"
+    return f"{level}, σ = {words.sigma(view.sigma)}, {words.plural(len(view.path), 'clustering')} so far"
+
+
+def elapsed_text(view: ResultView) -> str:
+    """Return the elapsed time, empty before the start."""
+    return f"{words.duration(view.seconds)} elapsed" if view.state == "running" else ""
+
+
+def resume_style(told: Notice) -> dict[str, str]:
+    """Return the style of `RESUME`: shown only where a run can be resumed."""
+    return {} if told.resume else {"display": "none"}
+
+
+def notice(view: ResultView) -> Notice:
+    """Return the notice for the run's state: what happened, what is kept, what can be done."""
+    kept = len(view.path)
+    found = "Nothing was found yet."
+    if kept:
+        found = f"The {words.plural(kept, 'value')} found {'is' if kept == 1 else 'are'} kept."
+    if view.alert:
+        return Notice(False, "This address could not be opened as it is.", view.alert, "notice notice-warn", False)
+    if view.state == "interrupted":
+        title = f"Interrupted after {words.plural(kept, 'value')}."
+        text = f"{view.message} Resume goes on from the last value found.".strip()
+        return Notice(False, title, text, "notice notice-warn", True)
+    if view.state == "cancelled":
+        return Notice(False, "The search was cancelled.", f"{found} Resume goes on from the last one.", "notice", True)
+    if view.state == "failed":
+        return Notice(False, "The search stopped.", f"{view.message} {found}".strip(), "notice notice-error", False)
+    return Notice(True)
+
+
+def summary(view: ResultView) -> list[Component]:
+    """Return the answer with its reason, then what it is worth against the labels and k-means."""
+    if view.recommended is None or not len(view.path):
+        return _nothing_yet(view)
+    record = view.path.records[view.recommended]
+    value = html.Span(f"σ = {words.sigma(record.sigma)}", className="answer unbroken")
+    if view.state == "finished":
+        first = ["Recommended ", value, *unbroken(f", because {view.reason}.")]
+        return [html.H2(first, className="summary-answer"), html.P(unbroken(_worth(view)), className="summary-worth")]
+    lead = "Best so far: " if view.active_state else "Best of what was found: "
+    last = "yet" if view.active_state else "so far"
+    first = [lead, value, *unbroken(f", with the lowest c-NNC {last}, {words.measure(record.cnnc)}.")]
+    return [html.H2(first, className="summary-answer")]
+
+
+def _nothing_yet(view: ResultView) -> list[Component]:
+    sentence = {
+        "queued": "The search waits for its turn.",
+        "running": "Looking for the first value of σ.",
+        "failed": "No value of σ was found.",
+        "none": "No search yet. Choose data and press Run search.",
+    }.get(view.state, "No value of σ was found.")
+    return [html.H2(sentence, className="summary-answer")]
+
+
+def _worth(view: ResultView) -> str:
+    assert view.recommended is not None
+    record = view.path.records[view.recommended]
+    holds = view.path.holds_to(view.recommended)
+    if holds is None:
+        lasts = ""
+    elif math.isinf(holds):
+        lasts = "holds for every larger σ"
+    else:
+        lasts = f"holds until σ = {words.sigma(holds)}"
+    agrees = f"agrees with the labels at NMI {words.measure(record.nmi)}" if record.nmi is not None else ""
+    first = " and ".join(part for part in (agrees, lasts) if part)
+    sentences = [f"It {first}."] if first else []
+    far = far_end(view)
+    if far == view.recommended:
+        sentences.append("It is also what ordinary k-means finds, the far end of the path.")
+    elif far is not None:
+        end = view.path.records[far]
+        reach = f"reaches {words.measure(end.nmi)}" if end.nmi is not None else f"has c-NNC {words.measure(end.cnnc)}"
+        sentences.append(f"Ordinary k-means, the far end of the path, {reach}.")
+    return " ".join(sentences)
+
+
+def far_end(view: ResultView) -> int | None:
+    """Return the index of the record that is ordinary k-means' partition too, None if no level reached it."""
+    for level in view.path.levels:
+        last = view.path.at_level(level)[-1]
+        holds = view.path.holds_to(last)
+        if holds is not None and math.isinf(holds):
+            return last
+    return None

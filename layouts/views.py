@@ -1,0 +1,104 @@
+"""Plain data that the layouts show. Callbacks fill these from the services; nothing here computes or reads.
+
+Entry points: `SettingsView` (left column), `UploadView` (the file in use), `ResultView` (everything at the right).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from offgrid.path import BandwidthPath
+
+RunState = Literal["none", "queued", "running", "finished", "cancelled", "failed", "interrupted"]
+Scheme = Literal["light", "dark"]
+
+
+@dataclass(frozen=True)
+class DataCard:
+    """One built-in data set in the gallery: `value` as in `DATA_GALLERY`, `points` (m x 2) drawn as its thumbnail."""
+
+    value: str
+    title: str
+    points: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class UploadView:
+    """The file in use: its report in words and its first rows.
+
+    `lines` are plain facts ("178 rows, 14 columns."), `warnings` are what was ignored or needs a decision.
+    """
+
+    id: str
+    name: str
+    lines: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[object]] = ()
+
+
+@dataclass(frozen=True)
+class SettingsView:
+    """What the settings show. `start` is "percentile", "bound" or a number; `data` as in `DATA_GALLERY`."""
+
+    data: str = "builtin:aggregation"
+    data_title: str = ""
+    columns: Sequence[str] = ()
+    chosen_columns: Sequence[str] = ()
+    label_options: Sequence[str] = ()
+    label: str | None = None
+    has_missing: bool = False
+    missing: str = "drop"
+    scaling: str = "none"
+    k: int = 3
+    k_note: str = ""
+    init: str = "random"
+    seed: int = 0
+    n_init: int = 1
+    method: str = "certified"
+    depths: Sequence[int] = (1, 2)
+    start: str | float = "percentile"
+    limiting: str | None = None
+    max_steps: int | None = None
+    upload: UploadView | None = None
+
+
+@dataclass(frozen=True)
+class ResultView:
+    """The run that is shown, as read from the store.
+
+    `message` is the run's own sentence for people (why it failed), `alert` one about the address that was opened.
+    `selection` holds indices into the path in the order of their bandwidths; `active` is the one the arrow keys walk
+    from. `sigma` is how far the search is and `share` the part of the log range covered.
+    """
+
+    title: str = ""
+    note: str = ""
+    state: RunState = "none"
+    path: BandwidthPath = field(default_factory=lambda: BandwidthPath(()))
+    recommended: int | None = None
+    reason: str = ""
+    selection: tuple[int, ...] = ()
+    active: int | None = None
+    has_labels: bool = False
+    message: str = ""
+    alert: str = ""
+    queue_place: int | None = None
+    level: int = 1
+    n_levels: int = 1
+    sigma: float | None = None
+    share: float = 0.0
+    seconds: float = 0.0
+    lower_bound: float | None = None
+    lower_bound_note: str = ""
+    scheme: Scheme = "light"
+    narrow: bool = False
+
+    @property
+    def active_state(self) -> bool:
+        """Whether the run may still change by itself."""
+        return self.state in ("queued", "running")
