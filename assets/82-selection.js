@@ -204,21 +204,19 @@
         writeAddress(run, selection, shown) {
             const initial = !window.dash_clientside.callback_context.triggered.length;
             const before = seen.run.id;
-            Object.assign(seen, {run: run || {}, selection, shown});
-            if (initial || !run.id) {
-                return;
+            Object.assign(seen, {run, selection, shown});
+            const now = address();
+            if (!initial && run.id && now !== window.location.pathname + window.location.search) {
+                window.history[run.id === before ? "replaceState" : "pushState"](null, "", now);
             }
-            const write = run.id === before ? "replaceState" : "pushState";
-            if (address() !== window.location.pathname + window.location.search) {
-                window.history[write](null, "", address());
-            }
+            return now;
         },
 
-        async copyLink(clicks) {
+        async copyLink(clicks, now) {
             if (!clicks) {
                 return noUpdate();
             }
-            const done = await copied(window.location.origin + address());
+            const done = await copied(window.location.origin + now);
             window.setTimeout(() => {
                 window.dash_clientside.set_props("copy-link-label", {children: "Copy link"});
             }, 2000);

@@ -75,6 +75,7 @@ def _state(
         dcc.Store(id=ids.SHOWN, data=shown or {}),
         dcc.Store(id=ids.DRAWN, data=False),
         dcc.Store(id=ids.PANES, data={}),
+        dcc.Store(id=ids.ADDRESS, data=""),
         dcc.Store(id=ids.SELECTION, data=selection),
         dcc.Store(id=ids.UPLOADED, data={"id": upload.id, "name": upload.name} if upload else {}),
         dcc.Interval(
@@ -82,3 +83,15 @@ def _state(
         ),
         dcc.Download(id=ids.DOWNLOAD),
     ]
+
+
+def no_page(**_query: Any) -> Component:
+    """Return what an unknown address shows."""
+    return html.Main(
+        id="main",
+        className="main",
+        children=[
+            html.H1("There is no page at this address.", className="summary-answer"),
+            html.P(["Everything is on the ", dcc.Link("Explore", href="/"), " page."], className="summary-worth"),
+        ],
+    )

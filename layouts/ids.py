@@ -22,6 +22,7 @@ TICK = "tick"  # Store: anything that changes whenever the run shown may have ch
 SHOWN = "shown"  # Store: {"id", "version", "active", "sigmas", "told"} of the path that is drawn
 PANES = "panes"  # Store: {"signature": ..., "at": ...} of the clusterings that are drawn
 DRAWN = "drawn"  # Store: true once the browser has drawn the path; the clusterings come after it
+ADDRESS = "address"  # Store: the address of what is shown, without the host
 SELECTION = "selection"  # Store: {"indices": [...], "active": i or None, "auto": whether nobody chose it}
 UPLOADED = "uploaded"  # Store: {"id": ..., "name": ...} of the file in use, or {}
 POLL = "poll"  # Interval; disabled while no run is active

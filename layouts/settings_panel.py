@@ -135,7 +135,11 @@ def _data(view: SettingsView, cards: Sequence[DataCard], max_upload_mb: float) -
                     children=[
                         icon("upload"),
                         html.Span(upload_label(upload), id=ids.UPLOAD_LABEL, className="upload-label"),
-                        html.Span(f"up to {max_upload_mb:g} MB", className="upload-limit"),
+                        html.Span(
+                            f"up to {max_upload_mb:g} MB",
+                            className="upload-limit",
+                            **{"data-bytes": str(int(max_upload_mb * 1_000_000))},
+                        ),
                     ],
                 ),
             ),

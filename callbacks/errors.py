@@ -1,0 +1,44 @@
+"""What a person sees when something goes wrong that no callback foresaw: one sentence, never a trace.
+
+Entry points: `show_failure` (Dash's `on_error`), `too_large` (the answer to an oversized upload) and `notification`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import uuid4
+
+from dash import no_update, set_props
+from plotly.utils import PlotlyJSONEncoder  # type: ignore[import-untyped]
+
+from layouts import ids
+from layouts.settings_panel import upload_label, upload_refused
+from services.logs import describe
+
+
+def notification(title: str, sentence: str) -> list[dict[str, Any]]:
+    """Return what `NOTIFICATIONS.sendNotifications` takes, for one message that stays until it is closed."""
+    return [
+        {"action": "show", "id": uuid4().hex, "title": title, "message": sentence, "color": "red", "autoClose": False}
+    ]
+
+
+def show_failure(error: Exception) -> Any:
+    """Log the error with its trace, and show it in one sentence; nothing on the page changes."""
+    sentence = describe(error, "The last action")
+    set_props(ids.NOTIFICATIONS, {"sendNotifications": notification("That did not work.", sentence)})
+    return no_update
+
+
+def too_large(sentence: str) -> str:
+    """Return Dash's answer to an update, written by hand: the sentence where the report on the file would stand."""
+    answer = {
+        "multi": True,
+        "response": {},
+        "sideUpdate": {
+            ids.UPLOAD_REPORT: {"children": upload_refused(sentence)},
+            ids.UPLOAD_LABEL: {"children": upload_label(None)},
+        },
+    }
+    return json.dumps(answer, cls=PlotlyJSONEncoder)

@@ -1,0 +1,194 @@
+"""From what the page and the store hold to the views that the layouts and figures draw.
+
+Entry points: `asked_in`, `shown_run`, `result_view`, `default_selection`, `selection_of` and `store_of_path`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import uuid4
+
+from dash import no_update
+
+from figures import words
+from layouts.views import ResultView
+from offgrid.datasets.model import Points
+from offgrid.errors import InputError
+from offgrid.path import BandwidthPath
+from offgrid.selection import recommend
+from services.context import Services
+from services.run_settings import RunSettings
+from services.runs import Run
+
+MOST_SELECTED = 6
+ANNOUNCED = {  # read out by screen readers
+    "running": "Searching.",
+    "finished": "The search is finished.",
+    "cancelled": "The search was cancelled.",
+    "failed": "The search stopped.",
+    "interrupted": "The search was interrupted.",
+}
+Data = Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the browser shows the page."""
+
+    scheme: Literal["light", "dark"] = "light"
+    narrow: bool = False
+
+    @classmethod
+    def of(cls, scheme: object, narrow: object) -> Look:
+        """Read the stores of the shell, which are empty until the browser has told."""
+        return cls("dark" if scheme == "dark" else "light", bool(narrow))
+
+
+def asked_in(run_data: Data) -> RunSettings | None:
+    """Return the settings of the run that the page shows."""
+    return None if not run_data else RunSettings.from_query(run_data["query"])
+
+
+def shown_run(services: Services, run_data: Data) -> Run | None:
+    """Return the run that the page shows, as the store has it now."""
+    return None if not run_data else services.runs.get(str(run_data["id"]))
+
+
+def carried_out(services: Services, run_id: str) -> Any:
+    """Return what `CARRY_OUT` takes for a run that no process has yet, `no_update` for any other."""
+    run = services.runs.get(run_id)
+    if run is None or run.state != "queued" or run.pid is not None:
+        return no_update
+    return {"id": run_id, "nonce": uuid4().hex}
+
+
+def known_points(services: Services, asked: RunSettings | None) -> Points | None:
+    """Return the points of a run, None where the data are not kept any more: its path can still be shown."""
+    if asked is None:
+        return None
+    try:
+        return services.points(asked.data)
+    except InputError:
+        return None
+
+
+def result_view(
+    services: Services,
+    asked: RunSettings | None,
+    run: Run | None,
+    chosen: Data,
+    look: Look,
+    alert: str = "",
+) -> ResultView:
+    """Return everything at the right of the page."""
+    points = known_points(services, asked)
+    heading: dict[str, Any] = {
+        "title": "The data are not kept any more" if points is None else points.title,
+        "note": "" if points is None else describe(points),
+        "has_labels": points is not None and points.y is not None,
+        "scheme": look.scheme,
+        "narrow": look.narrow,
+        "alert": alert,
+    }
+    if run is None:
+        return ResultView(**heading)
+    best = recommend(run.path.records)
+    index = None if best is None else best.index
+    selection, active = selection_of(chosen, run.path, index, growing=run.active)
+    now = run.progress
+    return ResultView(
+        **heading,
+        state=run.state,
+        path=run.path,
+        recommended=index,
+        reason="" if best is None else best.reason,
+        selection=selection,
+        active=active,
+        message=run.message,
+        queue_place=run.place,
+        level=1 if now is None else now.level,
+        n_levels=1 if now is None else now.n_levels,
+        sigma=None if now is None else now.sigma,
+        share=0.0 if now is None else now.share,
+        seconds=run.seconds,
+        lower_bound=run.lower_bound,
+        lower_bound_note=run.lower_bound_note,
+    )
+
+
+def describe(points: Points) -> str:
+    """Return the data in one line: "788 points, 2 columns, 7 clusters, RBF kernel"."""
+    parts = [words.plural(points.n, "point"), words.plural(len(points.feature_names), "column")]
+    if points.n_classes is not None:
+        parts.append(words.plural(points.n_classes, "class", "classes"))
+    return ", ".join([*parts, "RBF kernel"])
+
+
+def selection_of(
+    chosen: Data, path: BandwidthPath, recommended: int | None, *, growing: bool
+) -> tuple[tuple[int, ...], int | None]:
+    """Return the selected indices by increasing bandwidth, and the active one.
+
+    Where nobody has chosen, the selection follows the path as it grows.
+    """
+    if chosen is None or chosen.get("auto", True):
+        proposed = best_so_far(path) if growing else default_selection(path, recommended)
+        return proposed, recommended
+    indices = [i for i in chosen.get("indices", []) if isinstance(i, int) and 0 <= i < len(path)]
+    active = chosen.get("active")
+    kept = active if isinstance(active, int) and 0 <= active < len(path) else None
+    return by_bandwidth(path, indices[:MOST_SELECTED]), kept
+
+
+def best_so_far(path: BandwidthPath) -> tuple[int, ...]:
+    """Return the record of lowest c-NNC, and the one that was it before."""
+    bests: list[int] = []
+    for i, record in enumerate(path.records):
+        if not bests or record.cnnc < path.records[bests[-1]].cnnc:
+            bests.append(i)
+    return by_bandwidth(path, bests[-2:])
+
+
+def default_selection(path: BandwidthPath, recommended: int | None) -> tuple[int, ...]:
+    """Return the recommended record, the best for the labels (or the longest-lived), and the k-means end."""
+    if recommended is None:
+        return ()
+    best = max(range(len(path)), key=lambda i: (_worth(path, i), -i))
+    return by_bandwidth(path, [recommended, best, path.at_level(path.levels[0])[-1]])
+
+
+def _worth(path: BandwidthPath, index: int) -> float:
+    """Return NMI, or without labels the length of the interval in log sigma; the far end stands for itself."""
+    record = path.records[index]
+    if record.nmi is not None:
+        return record.nmi
+    holds = path.holds_to(index)
+    return 0.0 if holds is None or math.isinf(holds) else math.log(holds / record.sigma)
+
+
+def by_bandwidth(path: BandwidthPath, indices: Sequence[int]) -> tuple[int, ...]:
+    """Return distinct indices by increasing bandwidth."""
+    return tuple(sorted(set(indices), key=lambda i: (path.records[i].sigma, i)))
+
+
+def store_of_selection(view: ResultView, chosen: Data) -> dict[str, Any]:
+    """Return what `SELECTION` holds for the selection that is drawn."""
+    before = dict(chosen or {"auto": True})
+    return {**before, "indices": list(view.selection), "active": view.active}
+
+
+def store_of_path(run: Run, version: str) -> dict[str, Any]:
+    """Return what `SHOWN` holds: enough for the browser to walk along the path."""
+    sigmas = [record.sigma for record in run.path.records]
+    told = ANNOUNCED.get(run.state, "")
+    return {"id": run.id, "version": version, "active": run.active, "sigmas": sigmas, "told": told}
+
+
+def parse_selection(text: object) -> dict[str, Any]:
+    """Return the selection written in an address ("12,20,47"); what is no number in it is left out."""
+    parts = text.split(",") if isinstance(text, str) else []
+    indices = [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 9]
+    return {"indices": indices, "active": indices[0] if indices else None, "auto": not indices}

@@ -1,0 +1,135 @@
+"""The head of the result: following the run, what is said about it, Cancel and Resume."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from dash import ClientsideFunction, Dash, Input, Output, State, no_update
+
+from callbacks.state import (
+    Data,
+    Look,
+    asked_in,
+    carried_out,
+    result_view,
+    shown_run,
+    store_of_path,
+    store_of_selection,
+)
+from layouts import ids, settings_panel, summary
+from layouts.views import ResultView
+from services.context import Services
+
+FOLLOWING = {
+    "running_hidden": Output(ids.RUNNING, "hidden"),
+    "running_text": Output(ids.RUNNING_TEXT, "children"),
+    "elapsed": Output(ids.RUNNING_ELAPSED, "children"),
+    "bar": Output(ids.RUNNING_BAR, "value"),
+    "cancel_disabled": Output(ids.CANCEL, "disabled"),
+    "notice_hidden": Output(ids.NOTICE, "hidden"),
+    "notice_class": Output(ids.NOTICE, "className"),
+    "notice_title": Output(ids.NOTICE_TITLE, "children"),
+    "notice_text": Output(ids.NOTICE_TEXT, "children"),
+    "resume_style": Output(ids.RESUME, "style"),
+    "run_disabled": Output(ids.RUN_BUTTON, "disabled"),
+    "run_label": Output(ids.RUN_BUTTON, "children"),
+    "poll_disabled": Output(ids.POLL, "disabled"),
+}
+CHANGED = {
+    "shown": Output(ids.SHOWN, "data"),
+    "selection": Output(ids.SELECTION, "data", allow_duplicate=True),
+    "title": Output(ids.RESULT_TITLE, "children"),
+    "note": Output(ids.RESULT_NOTE, "children"),
+    "summary": Output(ids.SUMMARY, "children"),
+}
+
+
+def register(app: Dash, services: Services) -> None:
+    """Attach the callbacks of the result's head."""
+
+    @app.callback(
+        output={**FOLLOWING, **CHANGED},
+        inputs={
+            "tick": Input(ids.TICK, "data"),
+            "polls": Input(ids.POLL, "n_intervals"),
+            "run_data": Input(ids.RUN, "data"),
+            "chosen": State(ids.SELECTION, "data"),
+            "shown": State(ids.SHOWN, "data"),
+        },
+        prevent_initial_call=True,
+    )
+    def update_following(tick: object, polls: object, run_data: Data, chosen: Data, shown: Data) -> dict[str, Any]:
+        run = shown_run(services, run_data)
+        if run is None:
+            return dict.fromkeys({**FOLLOWING, **CHANGED}, no_update)
+        version = services.runs.version(run.id)
+        view = result_view(services, asked_in(run_data), run, chosen, Look())
+        if shown is not None and shown.get("version") == version:
+            return {**following_values(view, cancelling=run.cancelling), **dict.fromkeys(CHANGED, no_update)}
+        selection = store_of_selection(view, chosen)
+        return {
+            **following_values(view, cancelling=run.cancelling),
+            "shown": store_of_path(run, version),
+            "selection": no_update if selection == chosen else selection,
+            "title": view.title,
+            "note": view.note,
+            "summary": summary.summary(view),
+        }
+
+    @app.callback(
+        Output(ids.TICK, "data", allow_duplicate=True),
+        Input(ids.CANCEL, "n_clicks"),
+        State(ids.RUN, "data"),
+        prevent_initial_call=True,
+    )
+    def update_cancelled(clicks: int | None, run_data: Data) -> str:
+        if run_data:
+            services.runs.cancel(str(run_data["id"]))
+        return uuid4().hex
+
+    @app.callback(
+        Output(ids.CARRY_OUT, "data", allow_duplicate=True),
+        Output(ids.TICK, "data", allow_duplicate=True),
+        Input(ids.RESUME, "n_clicks"),
+        State(ids.RUN, "data"),
+        prevent_initial_call=True,
+    )
+    def update_resumed(clicks: int | None, run_data: Data) -> tuple[Any, str]:
+        if not run_data:
+            return no_update, uuid4().hex
+        services.runs.resume(str(run_data["id"]))
+        return carried_out(services, str(run_data["id"])), uuid4().hex
+
+    app.clientside_callback(
+        ClientsideFunction("offgrid", "announce"),
+        Input(ids.SHOWN, "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("offgrid", "copyLink"),
+        Output(ids.COPY_LINK_LABEL, "children"),
+        Input(ids.COPY_LINK, "n_clicks"),
+        State(ids.ADDRESS, "data"),
+        prevent_initial_call=True,
+    )
+
+
+def following_values(view: ResultView, *, cancelling: bool) -> dict[str, Any]:
+    """Return the values of `FOLLOWING`: what changes from second to second while a search runs."""
+    told = summary.notice(view)
+    return {
+        "running_hidden": not view.active_state,
+        "running_text": "Cancelling" if cancelling else summary.running_text(view),
+        "elapsed": summary.elapsed_text(view),
+        "bar": summary.bar_value(view),
+        "cancel_disabled": cancelling,
+        "notice_hidden": told.hidden,
+        "notice_class": told.class_name,
+        "notice_title": told.title,
+        "notice_text": told.text,
+        "resume_style": summary.resume_style(told),
+        "run_disabled": view.active_state,
+        "run_label": settings_panel.run_label(active=view.active_state),
+        "poll_disabled": view.state not in ("queued", "running", "interrupted"),
+    }

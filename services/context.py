@@ -1,0 +1,124 @@
+"""The services of one process, opened together.
+
+Entry point: `Services`. Memory: the points used lately, `KEPT_POINTS` data sets, and `KEPT_UPLOADS`
+tables.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from offgrid.datasets import load
+from offgrid.datasets.model import Points
+from offgrid.errors import InputError
+from services.cache import DataCache
+from services.points import DataSpec, load_points
+from services.run_settings import RunSettings, content_key
+from services.runs import RunStore
+from services.settings import Settings
+from services.uploads import Upload, UploadStore
+
+if TYPE_CHECKING:
+    from offgrid.metrics import NeighbourRanks
+
+KEPT_POINTS = 8
+KEPT_UPLOADS = 4
+SMALL_RANKS = 65_536  # rows whose ranks take two bytes each
+BY_ITSELF = "auto"  # the label column that was recognised
+
+
+class Services:
+    """Store of runs, uploads and caches over one data folder. Opening it touches no file."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.runs = RunStore(settings.data_dir)
+        self.uploads = UploadStore(
+            settings.data_dir / "uploads", max_rows=settings.max_rows, max_bytes=settings.max_upload_bytes
+        )
+        self.cache = DataCache(settings.data_dir / "cache")
+        self._points: OrderedDict[DataSpec, Points] = OrderedDict()
+        self._uploads: OrderedDict[str, Upload] = OrderedDict()
+        self._lock = Lock()
+
+    def points(self, spec: DataSpec) -> Points:
+        """Return the points of a search, kept for the next time.
+
+        Raises
+        ------
+        InputError
+            Where the data are gone or can't be prepared as asked.
+        """
+        with self._lock:
+            known = self._points.get(spec)
+            if known is not None:
+                self._points.move_to_end(spec)
+                return known
+        points = load_points(spec, self.uploads)
+        with self._lock:
+            self._points[spec] = points
+            while len(self._points) > KEPT_POINTS:
+                self._points.popitem(last=False)
+        return points
+
+    def ranks(self, points: Points) -> NeighbourRanks:
+        """Return the neighbours' ranks that c-NNC needs, found once for each data set: for a job, not for a page."""
+        from offgrid.metrics import neighbour_ranks
+
+        size = points.n**2 * (2 if points.n <= SMALL_RANKS else 4)
+        return self.cache.get_or_make("ranks", points.hash, lambda: neighbour_ranks(points.X), size)
+
+    def upload(self, upload_id: str) -> Upload:
+        """Return an upload, the ones used lately from memory.
+
+        Raises
+        ------
+        InputError
+            Where it is not kept any more.
+        """
+        with self._lock:
+            known = self._uploads.get(upload_id)
+        if known is None:
+            known = self.uploads.get(upload_id)
+            with self._lock:
+                self._uploads[upload_id] = known
+                while len(self._uploads) > KEPT_UPLOADS:
+                    self._uploads.popitem(last=False)
+        return known
+
+    def simplified(self, spec: DataSpec) -> DataSpec:
+        """Return the same data described with defaults where they say the same: a shorter address, one cache entry."""
+        if spec.upload is None:
+            every = load(spec.builtin or "").feature_names
+            return replace(spec, columns=None) if spec.columns == every else spec
+        table = self.upload(spec.upload).table
+        label = BY_ITSELF if spec.label is not None and spec.label == table.label else spec.label
+        named = table.label if label == BY_ITSELF else label
+        usual = tuple(name for name in table.features if name != named)
+        return replace(spec, label=label, columns=None if spec.columns == usual else spec.columns)
+
+    def key(self, asked: RunSettings) -> str:
+        """Return the key of the run that these settings describe."""
+        return content_key(self.points(asked.data).hash, asked.search)
+
+    def check(self, asked: RunSettings) -> None:
+        """Raise `InputError` where the settings do not fit the data."""
+        n, k, most = self.points(asked.data).n, asked.search.n_clusters, self.settings.max_rows
+        if n > most:
+            raise InputError(f"The data have {n:,} rows, and this server takes {most:,}; use fewer rows.")
+        if k > n:
+            raise InputError(f"k is {k:,}, but there are only {n:,} rows; choose k from 1 to {n:,}.")
+
+    def request(self, asked: RunSettings) -> str:
+        """Return the id of the run that these settings describe, queued where it has to be carried out.
+
+        Raises
+        ------
+        InputError
+            Where the settings do not fit the data.
+        """
+        self.check(asked)
+        return self.runs.create(asked, self.key(asked))

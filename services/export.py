@@ -1,0 +1,96 @@
+"""Results as files to take away, with names that say what is in them.
+
+Entry points: `path_file`, `labels_file`, `run_file` and `labels_index` (which record the labels are taken from). Cells
+that a spreadsheet would take for a formula are defused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from offgrid.datasets.model import Points
+from offgrid.errors import InputError
+from offgrid.export import labels_csv, path_csv, run_dict
+from services.run_settings import library_version
+from services.runs import Run
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+NOTHING = "Nothing has been found yet, so there is nothing to save."
+
+
+@dataclass(frozen=True)
+class File:
+    """A file for the browser to save."""
+
+    name: str
+    text: str
+    mime: str
+
+
+def path_file(run: Run, title: str) -> File:
+    """Return the path as CSV."""
+    _some(run)
+    return File(f"{slug(title)}-k{run.settings.search.n_clusters}-path.csv", path_csv(run.path), "text/csv")
+
+
+def labels_file(run: Run, points: Points, index: int) -> File:
+    """Return the clusters at one bandwidth as CSV."""
+    _some(run)
+    safe = replace(points, class_names=tuple(defused(name) for name in points.class_names))
+    sigma = f"{run.path.records[index].sigma:.6g}"
+    name = f"{slug(points.title)}-k{run.settings.search.n_clusters}-labels-sigma-{sigma}.csv"
+    return File(name, labels_csv(run.path, index, safe), "text/csv")
+
+
+def run_file(run: Run, points: Points) -> File:
+    """Return the whole run as JSON."""
+    _some(run)
+    values = run_dict(
+        run.path,
+        points,
+        run.settings.to_dict()["search"],
+        state=run.state,
+        lower_bound=run.lower_bound,
+        lower_bound_note=run.lower_bound_note,
+    )
+    values["data"] |= {name: run.settings.to_dict()["data"][name] for name in ("missing", "scaling")}
+    values |= {"version": library_version(), "seconds": run.seconds}
+    name = f"{slug(points.title)}-k{run.settings.search.n_clusters}-run.json"
+    return File(name, json.dumps(values, indent=1, ensure_ascii=False), "application/json")
+
+
+def labels_index(selection: Sequence[int], active: int | None, recommended: int | None) -> int | None:
+    """Return the record whose labels are saved: the active one, else the only or first selected, else the best."""
+    if active is not None:
+        return active
+    return selection[0] if selection else recommended
+
+
+def defused(text: str) -> str:
+    """Return a cell that a spreadsheet takes for text on one line, as `text` itself wherever that is safe."""
+    safe = f"'{text}" if text.startswith(FORMULA) and not _is_number(text) else text
+    return safe.replace("\r", " ").replace("\n", " ")
+
+
+def slug(title: str) -> str:
+    """Return a title as part of a file's name: small letters, digits and hyphens."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    stem = re.sub(r"\.(csv|tsv|txt|arff|parquet|npy|npz|xlsx)$", "", plain.lower())
+    return re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:40] or "data"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _some(run: Run) -> None:
+    if not len(run.path):
+        raise InputError(NOTHING)

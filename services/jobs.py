@@ -1,0 +1,306 @@
+"""Carrying out a run in a process of its own.
+
+Entry point: `execute`. It claims the run, waits for a slot, and writes every record to the store as it is found. A
+thread beats once a second, notices a cancel that was asked for, and ends the process when its parent is gone. Slots
+are locks of the kernel, which are free again the moment their process dies.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import multiprocess
+from filelock import FileLock, Timeout
+
+from offgrid.errors import InputError
+from services.context import Services
+from services.logs import describe
+from services.run_settings import SearchSettings, content_key
+from services.runs import LostRun, Progress, Run, RunStore
+
+BEAT = 1.0  # seconds between heartbeats
+SLOT_PATIENCE = 0.2  # seconds between two tries for a slot
+SERVER_GONE = "The server was stopped during the search."
+
+logger = logging.getLogger(__name__)
+
+OnProgress = Callable[[str], None]
+Build = Callable[[SearchSettings], Any]
+
+
+class Stopped(BaseException):
+    """The search must stop now: cancel was asked for, or the run was taken over. Not an `Exception`: nobody eats it."""
+
+
+def build_search(search: SearchSettings) -> Any:
+    """Return the library's search for these settings. Imported here: the web process does no compiled work."""
+    from offgrid import BandwidthSearch
+
+    return BandwidthSearch(
+        search.n_clusters,
+        method=search.method,
+        depths=search.depths,
+        start=search.start,
+        init=search.init,
+        n_init=search.n_init,
+        max_steps=search.max_steps,
+        random_state=search.seed,
+        limiting=search.limiting,
+    )
+
+
+def execute(
+    run_id: str,
+    services: Services,
+    on_progress: OnProgress | None = None,
+    *,
+    build: Build = build_search,
+    parent_lives: Callable[[], bool] | None = None,
+) -> None:
+    """Carry the run out, from its last record on, until it is finished, cancelled or failed.
+
+    Returns at once where another process has it.
+
+    Parameters
+    ----------
+    run_id : str
+    services : Services
+    on_progress : callable, optional
+        Called with the store's `version` of the run after every record and every heartbeat.
+    build : callable, optional
+        Makes the search from its settings.
+    parent_lives : callable, optional
+        Where it returns False, the process is ended at once, with the run left to be resumed. None to watch nothing.
+    """
+    runs = services.runs
+    owner = runs.claim(run_id)
+    if owner is None:
+        return
+    heart = Heart(runs, run_id, owner, on_progress, parent_lives)
+    try:
+        with heart.beating():
+            _carry_out(services, run_id, owner, heart, build)
+    except Stopped:
+        if heart.cancelled:
+            runs.stop(run_id, owner, "cancelled")
+    except LostRun:
+        logger.info("run %s goes on in another process", run_id)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the person sees a sentence and the log keeps the trace
+        _close(runs.fail, run_id, owner, describe(error, "The search"))
+    except BaseException:
+        _close(runs.stop, run_id, owner, "interrupted")
+        raise
+    heart.tell()
+
+
+def _close(close: Callable[..., None], run_id: str, owner: str, *values: str) -> None:
+    """Close a run that may be another process's by now."""
+    try:
+        close(run_id, owner, *values)
+    except LostRun:
+        logger.info("run %s goes on in another process", run_id)
+
+
+def _carry_out(services: Services, run_id: str, owner: str, heart: Heart, build: Build) -> None:
+    runs = services.runs
+    with _slot(services.settings.data_dir / "slots", services.settings.slots, heart):
+        runs.start(run_id, owner)
+        heart.tell()
+        run = runs.get(run_id)
+        if run is None:
+            raise LostRun(run_id)
+        points = services.points(run.settings.data)
+        if content_key(points.hash, run.settings.search) != run.key:
+            raise InputError("The data or the library have changed since this run began; run the search again.")
+        search = build(run.settings.search)
+        heart.watch(search)
+        with heart.interruptible():
+            ranks = services.ranks(points)
+            records = search.iter_path(points.X, points.y, resume=run.path.records, ranks=ranks)
+        _find(runs, run, owner, heart, search, records)
+        runs.finish(run_id, owner, search.ends_)
+
+
+def _find(runs: RunStore, run: Run, owner: str, heart: Heart, search: Any, records: Iterator[Any]) -> None:
+    """Move the records from the search to the store, one by one."""
+    bound_told = False
+    with closing(records):  # type: ignore[type-var]
+        while True:
+            with heart.interruptible():
+                record = next(records, None)
+            if not bound_told:
+                runs.set_bound(run.id, owner, search.lower_bound_, search.lower_bound_note_)
+                bound_told = True
+            if record is None:
+                return
+            if runs.append(run.id, owner, record, search.ends_):
+                heart.cancelled = True
+                raise Stopped
+            heart.tell()
+
+
+class Heart:
+    """The thread that keeps a run alive in the store and listens for a cancel, inside a step too.
+
+    A cancel that comes during a long step raises `Stopped` in the main thread through a signal, but only within
+    `interruptible`, so that it never falls between finding a record and keeping it.
+    """
+
+    def __init__(
+        self,
+        runs: RunStore,
+        run_id: str,
+        owner: str,
+        on_progress: OnProgress | None,
+        parent_lives: Callable[[], bool] | None,
+    ) -> None:
+        self._runs, self._run_id, self._owner = runs, run_id, owner
+        self._on_progress, self._parent_lives = on_progress, parent_lives
+        self._search: Any = None
+        self._done = threading.Event()
+        self._stop = threading.Event()
+        self._open = False
+        self.cancelled = False
+
+    def watch(self, search: Any) -> None:
+        """Report where this search is with every beat."""
+        self._search = search
+
+    def tell(self) -> None:
+        """Call `on_progress`; a listener that fails must not end a search."""
+        if self._on_progress is None:
+            return
+        try:
+            self._on_progress(self._runs.version(self._run_id))
+        except Exception:
+            logger.warning("progress of run %s could not be sent", self._run_id, exc_info=True)
+
+    def check(self) -> None:
+        """Raise `Stopped` where the run must stop."""
+        if self._stop.is_set():
+            raise Stopped
+
+    def first(self) -> bool:
+        """Whether no other living run waits ahead of this one."""
+        return self._runs.place(self._run_id) == 1
+
+    def wait(self, seconds: float) -> None:
+        """Wait, at most until the run must stop."""
+        self._stop.wait(seconds)
+
+    @contextmanager
+    def beating(self) -> Iterator[None]:
+        """Beat while the block runs."""
+        thread = threading.Thread(target=self._beat, name="heart", daemon=True)
+        with self._listening():
+            thread.start()
+            try:
+                yield
+            finally:
+                self._done.set()
+                thread.join()
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let a cancel end the block from inside."""
+        self.check()
+        self._open = True
+        try:
+            yield
+        finally:
+            self._open = False
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        """Take the signal, where this is the main thread; elsewhere a cancel is noticed between records."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGUSR1, self._on_signal)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self._open:
+            self._open = False
+            raise Stopped
+
+    def _beat(self) -> None:
+        main = threading.main_thread().ident
+        signalled = signal.getsignal(signal.SIGUSR1) == self._on_signal
+        while not self._done.wait(BEAT):
+            self._end_with_parent()
+            if not self._stop.is_set() and self._must_stop():
+                self._stop.set()
+            if self._stop.is_set() and self._open and signalled and main is not None:
+                signal.pthread_kill(main, signal.SIGUSR1)
+            self.tell()
+
+    def _must_stop(self) -> bool:
+        try:
+            self.cancelled = self._runs.beat(self._run_id, self._owner, self._progress())
+        except LostRun:
+            return True
+        except Exception:
+            logger.warning("run %s could not beat", self._run_id, exc_info=True)
+        return self.cancelled
+
+    def _progress(self) -> Progress | None:
+        now = getattr(self._search, "progress_", None)
+        return None if now is None else Progress(now.level, now.n_levels, now.sigma, now.share)
+
+    def _end_with_parent(self) -> None:
+        if self._parent_lives is None or self._parent_lives():
+            return
+        try:
+            self._runs.stop(self._run_id, self._owner, "interrupted", SERVER_GONE)
+        finally:
+            os._exit(1)
+
+
+@contextmanager
+def _slot(folder: Path, count: int, heart: Heart) -> Iterator[None]:
+    """Hold one of `count` slots while the block runs, first come first served."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = _take(folder, count) if heart.first() else None
+    while lock is None:
+        heart.wait(SLOT_PATIENCE)
+        heart.check()
+        lock = _take(folder, count) if heart.first() else None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _take(folder: Path, count: int) -> FileLock | None:
+    for number in range(count):
+        lock = FileLock(folder / f"slot-{number}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            continue
+        return lock
+    return None
+
+
+def parent_watch() -> Callable[[], bool]:
+    """Return a function that says whether the process that asked for this one still lives.
+
+    Under the fork server the parent in the kernel's sense is that server, which outlives whoever asked.
+    """
+    asker = multiprocess.parent_process()
+    if asker is not None:
+        return lambda: bool(asker.is_alive())
+    parent = os.getppid()
+    return lambda: os.getppid() == parent

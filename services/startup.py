@@ -1,0 +1,88 @@
+"""The first page already shows a result: the default search is finished in the store before anybody comes.
+
+Entry points: `DEFAULT`, `prepare` (for whoever starts a server) and ``python -m services.startup`` (the subprocess it
+runs, so that the web process never does compiled work).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from filelock import FileLock
+
+from services import logs
+from services.context import Services
+from services.jobs import execute
+from services.points import DataSpec
+from services.run_settings import RunSettings, SearchSettings
+from services.settings import Settings, from_environment, prepare_data_dir
+
+DEFAULT = RunSettings(DataSpec("builtin:aggregation"), SearchSettings(7))
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE = 300.0  # seconds: the first start on a machine compiles the kernels
+
+logger = logging.getLogger(__name__)
+_started: dict[str, subprocess.Popen[bytes]] = {}
+_started_lock = threading.Lock()
+
+
+def default_run(services: Services) -> str:
+    """Return the id of the default run, and have it carried out where it is neither finished nor under way."""
+    run_id = services.request(DEFAULT)
+    if not is_ready(services):
+        _start(services.settings)
+    return run_id
+
+
+def is_ready(services: Services) -> bool:
+    """Whether the default run is finished."""
+    return services.runs.find_finished(services.key(DEFAULT)) is not None
+
+
+def prepare(settings: Settings) -> None:
+    """Finish the default run, unless it is; return when it is done. A failure is logged: the server starts anyway."""
+    if is_ready(Services(settings)):
+        return
+    try:
+        _start(settings).wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        logger.warning("the default search takes more than %.0f s; starting without it", PATIENCE)
+
+
+def _start(settings: Settings) -> subprocess.Popen[bytes]:
+    """Start the subprocess for this data folder, unless this process has one at work already."""
+    folder = str(settings.data_dir)
+    with _started_lock:
+        known = _started.get(folder)
+        if known is None or known.poll() is not None:
+            environment = {**os.environ, **settings.to_environment()}
+            _started[folder] = subprocess.Popen(
+                [sys.executable, "-m", "services.startup"], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL
+            )
+        return _started[folder]
+
+
+def main() -> int:
+    """Carry out the default run; of several processes that ask at once, one does the work."""
+    settings = from_environment(os.environ)
+    logs.set_up(settings.log_level)
+    prepare_data_dir(settings)
+    with FileLock(settings.data_dir / "startup.lock"):
+        services = Services(settings)
+        services.uploads.sweep(settings.keep_uploads_days * 86_400)
+        run_id = services.request(DEFAULT)
+        execute(run_id, services)
+        run = services.runs.get(run_id)
+    if run is None or run.state != "finished":
+        logger.error("the default search is not finished: %s", "gone" if run is None else run.message or run.state)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
