@@ -1,0 +1,295 @@
+"""What a person does on the Explore page, in a real browser on a freshly started server."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pages import Open, Server, Watch, await_finished, await_values, press_run, run_id, stored, values_shown
+from playwright.sync_api import Page, expect
+
+from offgrid import BandwidthSearch
+from offgrid.datasets import load
+from offgrid.datasets.reading import read_table
+from offgrid.path import PathRecord
+
+D31 = "/?data=builtin:d31&k=31"
+D31_SHORT = f"{D31}&max_steps=40"
+STEPS = 40
+
+DRAWN = "#path-graph .scatterlayer path.js-line"
+
+
+def test_the_first_page_shows_a_drawn_path(open_page: Open) -> None:
+    page = open_page()
+    expect(page.locator(DRAWN).first).to_be_attached()
+    expect(page.locator("#summary")).to_contain_text("Recommended σ =")
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(3)
+    expect(page.locator("#table .ag-row").first).to_be_visible()
+    expect(page.locator("#run-note")).to_have_text("Settings match the result shown")
+    assert values_shown(page) > 10
+    assert page.url.endswith("/"), "the address stays short until somebody changes something"
+
+
+def upload(page: Page, file: Path | dict[str, object]) -> None:
+    page.locator("#upload input[type=file]").set_input_files(file)  # type: ignore[arg-type]
+
+
+def test_wine_is_uploaded_searched_and_agrees_with_the_library(open_page: Open, shared: Path, server: Server) -> None:
+    page = open_page()
+    upload(page, shared / "data" / "wine.csv")
+    expect(page.locator("#upload-report")).to_contain_text("178 rows")
+    expect(page.locator("#upload-label")).to_have_text("wine.csv")
+    expect(page.locator("#label-column")).to_have_value("label")
+    expect(page.locator("#k")).to_have_value("3")
+    expect(page.locator("#k-note")).to_have_text("k, from the labels")
+    expect(page.locator("#scaling input:checked")).to_have_value("unit")
+    expect(page.locator("#preview tbody tr")).not_to_have_count(0)
+    expect(page.locator("#run-note")).to_have_text("Settings differ from the result shown")
+    press_run(page)
+    await_finished(page)
+    points = read_table(shared / "data" / "wine.csv").prepare(scaling="unit")
+    expected = BandwidthSearch(3, random_state=0).fit(points.X, points.y).path_
+    best = max(record.nmi for record in expected if record.nmi is not None)
+    assert values_shown(page) == len(expected)
+    page.locator("#table-filter").click()
+    page.get_by_role("option", name=re.compile("every value")).click()
+    shown = page.locator("#table .ag-row [col-id=nmi]")
+    expect(shown.first).to_be_visible()
+    assert max(float(text) for text in shown.all_inner_texts()) == pytest.approx(best, abs=5e-4)
+    found = stored(server, run_id(page)).path.records
+    assert [record.sigma for record in found] == [record.sigma for record in expected]
+
+
+def test_the_path_grows_while_the_search_runs_and_cancel_keeps_it(open_page: Open, server: Server) -> None:
+    page = open_page(D31 + "&seed=1")
+    run = press_run(page)
+    expect(page.locator("#running")).to_be_visible()
+    expect(page.locator("#run-button")).to_be_disabled()
+    first = await_values(page, 0)
+    second = await_values(page, first)
+    third = await_values(page, second)
+    assert 0 < first < second < third
+    expect(page.locator("#running-text")).to_contain_text("clusterings so far")
+    expect(page.locator("#summary")).to_contain_text("Best so far")
+    page.locator("#cancel").click()
+    expect(page.locator("#notice")).to_contain_text("cancelled")
+    expect(page.locator("#running")).to_be_hidden()
+    expect(page.locator("#run-button")).to_be_enabled()
+    kept = stored(server, run)
+    assert kept.state == "cancelled"
+    assert len(kept.path) >= third
+    expect(page.locator("#path-note")).to_contain_text(f"{len(kept.path)} values")
+
+
+def test_a_reload_finds_the_run_and_its_cancel_works(open_page: Open, server: Server) -> None:
+    page = open_page(D31 + "&seed=2")
+    run = press_run(page)
+    before = await_values(page, 0)
+    page.reload()
+    expect(page.locator("#running")).to_be_visible()
+    await_values(page, before)
+    assert stored(server, run).state == "running"
+    page.locator("#cancel").click()
+    expect(page.locator("#notice")).to_contain_text("cancelled")
+    assert stored(server, run).state == "cancelled"
+
+
+def test_a_second_tab_joins_the_same_search(open_page: Open, server: Server) -> None:
+    first, second = open_page(D31 + "&seed=3"), open_page(D31 + "&seed=3")
+    run = press_run(first)
+    assert press_run(second) == run
+    await_values(first, 0)
+    await_values(second, 0)
+    second.locator("#cancel").click()
+    expect(first.locator("#notice")).to_contain_text("cancelled")
+    expect(second.locator("#notice")).to_contain_text("cancelled")
+
+
+def uninterrupted() -> list[PathRecord]:
+    points = load("d31").prepare()
+    return BandwidthSearch(31, random_state=0, max_steps=STEPS).fit(points.X, points.y).path_
+
+
+def same_path(found: list[PathRecord], expected: list[PathRecord]) -> None:
+    for name in ("sigma", "below", "critical", "cnnc", "nmi", "ari", "level"):
+        assert [getattr(record, name) for record in found] == [getattr(record, name) for record in expected], name
+    assert all(
+        (a.labels == b.labels).all() and (a.moved == b.moved).all() for a, b in zip(found, expected, strict=True)
+    )
+
+
+def test_a_killed_job_is_noticed_and_resumed_to_the_same_path(open_page: Open, server: Server) -> None:
+    page = open_page(D31_SHORT)
+    run = press_run(page)
+    await_values(page, 2)
+    job = stored(server, run).pid
+    assert job is not None
+    os.kill(job, signal.SIGKILL)
+    expect(page.locator("#notice-title")).to_contain_text("Interrupted after", timeout=10_000)
+    kept = len(stored(server, run).path)
+    assert 2 < kept < STEPS, "the job must be killed before its end"
+    expect(page.locator("#notice-title")).to_have_text(f"Interrupted after {kept} values.")
+    expect(page.locator("#running")).to_be_hidden()
+    page.locator("#resume").click()
+    expect(page.locator("#running")).to_be_visible()
+    await_finished(page)
+    expect(page.locator("#notice")).to_be_hidden()
+    same_path(list(stored(server, run).path.records), uninterrupted())
+
+
+def test_a_restarted_server_keeps_the_run(open_page: Open, own_server: Callable[..., Server], watch: Watch) -> None:
+    server = own_server()
+    watch.allowed = [
+        "ERR_CONNECTION_REFUSED",
+        "ERR_CONNECTION_RESET",
+        "ERR_EMPTY_RESPONSE",
+        "Failed to fetch",
+        "Callback failed",
+    ]
+    page = open_page(D31_SHORT, at=server)
+    run = press_run(page)
+    await_values(page, 2)
+    server.stop()
+    server.start()
+    expect(page.locator("#notice-title")).to_contain_text("Interrupted after")
+    page.locator("#resume").click()
+    await_finished(page)
+    assert len(stored(server, run).path) == STEPS + 1
+
+
+def test_two_selections_draw_two_scatters(open_page: Open) -> None:
+    page = open_page()
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(3)
+    page.locator("#path-frame").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(0)
+    markers = page.locator("#path-graph .scatterlayer .trace").filter(has=page.locator("path.point"))
+    points = markers.first.locator("path.point")
+    points.nth(5).click(force=True)
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(1)
+    points.nth(30).click(force=True)
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(2)
+    expect(page.locator(".pane-title .letter")).to_have_text(["A", "B"])
+    expect(page.locator(".pane-caption").nth(1)).to_contain_text("since A")
+    points.nth(5).click(force=True)
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(1)
+
+
+def test_arrow_keys_walk_and_table_rows_toggle(open_page: Open) -> None:
+    page = open_page()
+    page.locator("#path-frame").focus()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Home")
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(1)
+    first = page.locator(".pane-title").first.inner_text()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".pane-title").first).not_to_have_text(first)
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".pane-title").first).to_have_text(re.compile(re.escape(first.split()[-1])))
+    page.keyboard.press("Enter")
+    page.keyboard.press("End")
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(2)
+    expect(page.locator(".pane-role").nth(1)).to_have_text("k-means end")
+    page.locator("#table .ag-row:not(.row-selected)").first.locator("[col-id=cnnc]").click()
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(3)
+    page.wait_for_function("() => new URLSearchParams(location.search).get('select').split(',').length === 3")
+
+
+def test_dragging_over_the_path_selects_up_to_six(open_page: Open) -> None:
+    page = open_page()
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(3)
+    area = page.locator("#path-graph .nsewdrag").first.bounding_box()
+    assert area is not None
+    middle = area["y"] + area["height"] / 2
+    page.mouse.move(area["x"] + 20, middle)
+    page.mouse.down()
+    page.mouse.move(area["x"] + area["width"] / 2, middle + 4, steps=8)
+    page.mouse.move(area["x"] + area["width"] - 20, middle + 4, steps=8)
+    page.mouse.up()
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(6)
+    expect(page.locator(".pane-title .letter")).to_have_text(list("ABCDEF"))
+
+
+def test_a_copied_address_opens_the_same_view_elsewhere(open_page: Open, shared: Path) -> None:
+    page = open_page()
+    upload(page, shared / "data" / "wine.csv")
+    expect(page.locator("#k")).to_have_value("3")
+    page.locator("#seed").evaluate("element => element.closest('details').open = true")
+    page.locator("#seed").fill("5")
+    page.locator("#seed").blur()
+    press_run(page)
+    await_finished(page)
+    page.locator("#path-frame").focus()
+    for key in ("Escape", "Home", "Enter", "End"):
+        page.keyboard.press(key)
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(2)
+    page.wait_for_function("() => new URLSearchParams(location.search).get('select').split(',').length === 2")
+    other = open_page(page.url.removeprefix(page.evaluate("location.origin")))
+    for place in ("#summary", "#path-note", "#result-title", "#result-note", "#run-note", "#upload-label"):
+        expect(other.locator(place)).to_have_text(page.locator(place).inner_text(), use_inner_text=True)
+    for field in ("#k", "#seed", "#label-column"):
+        expect(other.locator(field)).to_have_value(page.locator(field).input_value())
+    expect(other.locator("#scaling input:checked")).to_have_value("unit")
+    expect(other.locator(".pane-title")).to_have_text(
+        page.locator(".pane-title").all_inner_texts(), use_inner_text=True
+    )
+
+
+def test_back_and_forward_go_from_run_to_run(open_page: Open) -> None:
+    page = open_page()
+    first = page.locator("#summary").inner_text()
+    page.locator(".card", has_text="Flame").click()
+    expect(page.locator("#k")).to_have_value("2")
+    press_run(page)
+    expect(page.locator("#result-title")).to_have_text("Flame")
+    await_finished(page)
+    page.go_back()
+    expect(page.locator("#result-title")).to_have_text("Aggregation")
+    expect(page.locator("#summary")).to_have_text(first, use_inner_text=True)
+    page.go_forward()
+    expect(page.locator("#result-title")).to_have_text("Flame")
+    page.locator("#nav-explore").click()
+    expect(page.locator("#result-title")).to_have_text("Aggregation")
+
+
+def test_the_same_search_is_found_again(open_page: Open, server: Server) -> None:
+    page = open_page("/?data=builtin:iris&k=3")
+    run = press_run(page)
+    await_finished(page)
+    created = stored(server, run).created
+    other = open_page("/?data=builtin:iris&k=3", wait=False)
+    await_finished(other)
+    assert press_run(open_page("/?data=builtin:iris&k=3")) == run
+    assert stored(server, run).created == created
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark_reach_every_part(open_page: Open, scheme: str) -> None:
+    page = open_page(color_scheme=scheme)
+    expect(page.locator(".pane .js-plotly-plot")).to_have_count(3)
+    tint = "document.querySelector('#path-graph .xtick text, #path-graph .infolayer text').style.fill"
+    before = page.evaluate(tint)
+    page.locator("#theme-toggle").click()
+    page.wait_for_function(f"b => {tint} !== b", arg=before)
+    other = "dark" if scheme == "light" else "light"
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", other)
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", other)
+    expect(page.locator(DRAWN).first).to_be_attached()
+    page.wait_for_function(f"b => {tint} !== b", arg=before)
+
+
+def test_a_narrow_page_hides_its_settings_until_asked(open_page: Open) -> None:
+    page = open_page(viewport={"width": 390, "height": 844})
+    expect(page.locator("#run-button")).not_to_be_in_viewport()
+    page.locator("#settings-open").click()
+    expect(page.locator("#settings-panel")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.locator("#settings-panel")).not_to_be_in_viewport()
+    width = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert width[0] <= width[1], "nothing sticks out sideways"

@@ -1,0 +1,280 @@
+"""The engine: sums over pairs, moments, neighbours, the exponential, threads."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+
+from offgrid.engine import threads
+from offgrid.engine.exponential import exponential
+from offgrid.engine.neighbours import closest_pair, disagreement, neighbour_ranks
+from offgrid.engine.pairs import Pairs
+from offgrid.engine.partition import Partition
+from offgrid.engine.series import SelfSums
+
+KINDS = ["computed", "stored", "many columns"]
+
+
+def pairs_of(kind, n=30, k=3, seed=0):
+    X, labels = reference.sample(seed, n, 9 if kind == "many columns" else 3, k)
+    pairs = Pairs.from_points(X)
+    if kind == "stored":
+        pairs = Pairs.from_exponents(pairs.exponents())
+    return X, pairs, Partition(labels, k)
+
+
+def exact_sums(X, labels, k, t):
+    L = -reference.squared_distances(X)
+    K = np.exp(t * L)
+    return reference.cluster_sums(K, labels, k), reference.cluster_sums(K * L, labels, k)
+
+
+# ---------------------------------------------------------------------------------------------- partitions
+
+
+def test_a_partition_is_laid_out_by_cluster_then_by_row():
+    partition = Partition(np.array([2, 0, 2, 0, 3]), 5)
+    assert partition.order.tolist() == [1, 3, 0, 2, 4]
+    assert partition.offsets.tolist() == [0, 2, 2, 4, 5, 5]
+    assert partition.sizes.tolist() == [2, 0, 2, 1, 0]
+    assert partition.inverse_sizes.tolist() == [0.5, 0.0, 0.5, 1.0, 0.0]
+    labels = np.random.default_rng(0).integers(3, size=500)
+    assert np.array_equal(Partition(labels, 3).order, np.lexsort((np.arange(500), labels)))
+
+
+# ---------------------------------------------------------------------------------------------- sums
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("t", [0.0, 1e-9, 0.03, 1.0, 40.0, 1e5])
+def test_cluster_sums(kind, t):
+    X, pairs, partition = pairs_of(kind)
+    sums, slopes = pairs.cluster_sums(partition, t)
+    expected = exact_sums(X, partition.labels, 3, t)
+    assert sums == pytest.approx(expected[0], rel=1e-13, abs=1e-14)
+    assert slopes == pytest.approx(expected[1], rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cluster_sums_of_some_rows_only(kind):
+    _, pairs, partition = pairs_of(kind)
+    rows = np.array([0, 5, 28])
+    everything = pairs.cluster_sums(partition, 0.7)
+    for some, full in zip(pairs.cluster_sums(partition, 0.7, rows), everything, strict=True):
+        assert some == pytest.approx(full[rows], rel=1e-13)
+
+
+def test_blocks_and_empty_clusters_leave_nothing_out():
+    # more rows than any block holds, clusters that end inside and at blocks, empty ones first, between and last
+    for n in (255, 256, 257, 511, 512, 513, 1100):
+        X = np.random.default_rng(n).normal(size=(n, 2))
+        labels = np.where(np.arange(n) < 256, 1, 3)
+        sums, _ = Pairs.from_points(X).cluster_sums(Partition(labels, 5), 0.5, np.arange(0, n, 50))
+        K = np.exp(-0.5 * reference.squared_distances(X))[::50]
+        expected = np.stack([K[:, labels == i].sum(axis=1) for i in range(5)], axis=1)
+        assert sums == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_limit_sums_are_limits(kind):
+    X, pairs, partition = pairs_of(kind)
+    totals, slopes = pairs.limit_sums(partition)
+    L = -reference.squared_distances(X)
+    assert totals == pytest.approx(reference.cluster_sums(-L, partition.labels, 3), rel=1e-12)
+    assert slopes == pytest.approx(reference.cluster_sums(-0.5 * L**2, partition.labels, 3), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("t", [0.01, 1.0, 30.0])
+def test_self_moments(kind, t):
+    X, pairs, partition = pairs_of(kind)
+    moments = pairs.self_moments(partition, t, 0.2 * t, 6)
+    L = -reference.squared_distances(X)
+    for p in range(7):
+        for i in range(3):
+            inside = np.ix_(partition.labels == i, partition.labels == i)
+            expected = (np.exp(t * L) * (0.2 * t * L) ** p)[inside].sum()
+            assert moments[p, i] == pytest.approx(expected, rel=1e-11, abs=1e-15)
+
+
+def test_moments_of_pairs_that_are_far_apart_vanish():
+    # exp(t L) beats any power of L, however large t L is
+    pairs, partition = Pairs.from_points(np.array([[0.0], [1.0]])), Partition(np.zeros(2, dtype=int), 1)
+    for t in (1e4, 1e12, 1e14, 1e30, 1e300):
+        moments = pairs.self_moments(partition, t, 0.2 * t, 25)
+        assert moments[0, 0] == 2.0
+        assert np.abs(moments[1:]).max() < 1e-100
+
+
+def test_self_sums_from_a_series_are_sums():
+    X, labels = reference.sample(1, 40, 2, 3)
+    series = SelfSums(Pairs.from_points(X), Partition(labels, 3))
+    for lowest, highest in ((2.0, 2.6), (0.01, 50.0)):
+        for t in np.geomspace(lowest, highest, 17):
+            sums, slopes = series.at(t, lowest, highest)
+            for values, exact in zip((sums, slopes), exact_sums(X, labels, 3, t), strict=True):
+                expected = [exact[labels == i, i].sum() for i in range(3)]
+                assert values == pytest.approx(np.array(expected), rel=1e-11)
+
+
+@pytest.mark.parametrize("n", [60, 700])
+def test_stored_and_computed_exponents_give_the_same_bits(n):
+    X = np.random.default_rng(2).normal(size=(n, 3))
+    partition = Partition(np.random.default_rng(3).integers(4, size=n), 4)
+    computed = Pairs.from_points(X)
+    stored = Pairs.from_exponents(computed.exponents())
+    rows = np.arange(0, n, 7)
+    for name, arguments in (
+        ("cluster_sums", (partition, 1.3)),
+        ("cluster_sums", (partition, 1.3, rows)),
+        ("limit_sums", (partition,)),
+        ("self_moments", (partition, 1.3, 0.2, 5)),
+    ):
+        one, other = getattr(computed, name)(*arguments), getattr(stored, name)(*arguments)
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("d", [2, 9])
+def test_threads_change_no_bit(d, monkeypatch):
+    X = np.random.default_rng(4).normal(size=(500, d))
+    partition = Partition(np.random.default_rng(5).integers(4, size=500), 4)
+    results = []
+    for count in ("1", "2", "5"):
+        monkeypatch.setenv("OFFGRID_THREADS", count)
+        pairs = Pairs.from_points(X)
+        results.append(
+            [
+                *pairs.cluster_sums(partition, 0.7),
+                *pairs.limit_sums(partition),
+                pairs.self_moments(partition, 0.7, 0.1, 4),
+                pairs.exponents(),
+                neighbour_ranks(X, np.arange(500)),
+            ]
+        )
+    for other in results[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_exponents_are_symmetric_and_their_extremes_known():
+    X, pairs, _ = pairs_of("computed")
+    L = pairs.exponents()
+    assert np.array_equal(L, L.T)
+    assert np.abs(L) == pytest.approx(reference.squared_distances(X), rel=1e-14)
+    assert pairs.largest >= np.abs(L).max()
+    assert pairs.mean == pytest.approx(np.abs(L).mean(), rel=1e-12)
+    for i in (0, 29):
+        assert np.array_equal(pairs.row(i), L[i])
+    many = pairs_of("many columns")[1]
+    assert many.largest == np.abs(many.exponents()).max()
+    assert many.mean == pytest.approx(np.abs(many.exponents()).mean())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("percent", [1.0, 5.0, 50.0])
+def test_low_percentile(kind, percent):
+    X, pairs, _ = pairs_of(kind)
+    values = reference.squared_distances(X)[np.triu_indices(len(X), 1)]
+    assert pairs.low_percentile(percent) == pytest.approx(np.percentile(values, percent), rel=1e-12)
+
+
+def test_the_low_percentile_of_many_equal_rows_is_the_smallest_distance_above_0():
+    X = np.array([[0.0]] * 30 + [[2.0], [5.0]])
+    assert Pairs.from_points(X).low_percentile() == 4.0
+    assert Pairs.from_points(np.ones((5, 1))).low_percentile() == 0.0
+
+
+def test_passes_are_counted():
+    _, pairs, partition = pairs_of("computed")
+    before = pairs.entries
+    pairs.cluster_sums(partition, 1.0, np.array([1, 2, 3]))
+    assert pairs.entries - before == 3 * 30
+    pairs.cluster_sums(partition, 1.0)
+    assert pairs.entries - before - 90 in (900, 435)  # all pairs, or each pair once
+    assert pairs.passes == pairs.entries / 900
+
+
+# ---------------------------------------------------------------------------------------------- neighbours
+
+
+@reference.quick
+@given(st.integers(0, 10**6), st.integers(2, 20), st.booleans())
+def test_ranks_are_by_distance_then_by_index(seed, n, on_grid):
+    X, _ = reference.sample(seed, n, 2, 1, on_grid=on_grid)
+    rows = np.unique(np.random.default_rng(seed).integers(n, size=n))
+    ranks = neighbour_ranks(X, rows)
+    assert ranks.shape == (len(rows), n)
+    for i, row in enumerate(rows):
+        assert ranks[i, row] == 0
+        assert np.argsort(ranks[i]).tolist() == [row, *reference.neighbours(X, row)]
+
+
+@reference.quick
+@given(st.integers(0, 10**6), st.integers(2, 30), st.booleans())
+def test_the_closest_pair(seed, n, on_grid):
+    X, _ = reference.sample(seed, n, 2, 1, on_grid=on_grid)
+    squared, first, second = closest_pair(X)
+    distances = reference.squared_distances(X)
+    pairs = [(distances[i, j], i, j) for i in range(n) for j in range(i + 1, n)]
+    assert (first, second) == min(pairs)[1:]
+    assert squared == pytest.approx(min(pairs)[0], rel=1e-14)
+
+
+def test_disagreement_is_the_weight_of_strangers():
+    ranks = np.array([[0, 1, 2, 3], [3, 2, 1, 0]], dtype=np.uint16)
+    result = disagreement(ranks, np.array([0, 3]), np.array([0, 1, 0, 1]), np.array([0.0, 1.0, 10.0, 100.0]))
+    assert result.tolist() == [101.0, 101.0]
+
+
+# ---------------------------------------------------------------------------------------------- exponential, threads
+
+
+def test_the_exponential_is_accurate():
+    x = np.concatenate([np.linspace(-708, 709, 20001), np.linspace(-1, 1, 2001), -np.geomspace(1e-300, 1, 500)])
+    values = np.array([exponential(v) for v in x])
+    assert (np.abs(values / np.exp(x) - 1) <= 4.5e-16).all()
+    assert exponential(0.0) == 1.0
+
+
+def test_the_exponential_fades_without_an_error():
+    for x in (-709.0, -1e5, -1e300, -math.inf):
+        assert 0.0 <= exponential(x) < 1e-307
+
+
+def test_thread_count(monkeypatch):
+    monkeypatch.setenv("OFFGRID_THREADS", "3")
+    assert threads.thread_count() == 3
+    for nonsense in ("", "0", "-2", "many"):
+        monkeypatch.setenv("OFFGRID_THREADS", nonsense)
+        assert 1 <= threads.thread_count() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("count", ["1", "2", "7"])
+@pytest.mark.parametrize("n_rows", [0, 1, 13, 14, 100])
+def test_every_row_is_worked_on_once(count, n_rows, monkeypatch):
+    monkeypatch.setenv("OFFGRID_THREADS", count)
+    seen, lock = np.zeros(n_rows, dtype=int), threading.Lock()
+
+    def work(first, last):
+        with lock:
+            seen[first:last] += 1
+
+    threads.over_rows(work, n_rows, 10**9)
+    assert (seen == 1).all()
+
+
+def test_an_error_in_a_block_is_not_lost(monkeypatch):
+    monkeypatch.setenv("OFFGRID_THREADS", "2")
+
+    def work(first, last):
+        if last == 100:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        threads.over_rows(work, 100, 10**9)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from offgrid.errors import InputError
+from services.settings import Settings, from_environment, prepare_data_dir
+
+
+def test_nothing_set_gives_the_defaults() -> None:
+    settings = from_environment({})
+    assert (settings.host, settings.port, settings.max_rows, settings.slots) == ("127.0.0.1", 8050, 20_000, 2)
+    assert settings.max_upload_bytes == 50_000_000
+    assert settings.data_dir.is_absolute()
+
+
+def test_blank_counts_as_unset() -> None:
+    assert from_environment({"OFFGRID_PORT": "  "}).port == 8050
+
+
+def test_every_variable_is_read(tmp_path: Path) -> None:
+    settings = from_environment(
+        {
+            "OFFGRID_HOST": "0.0.0.0",
+            "OFFGRID_PORT": "9000",
+            "OFFGRID_DATA_DIR": str(tmp_path),
+            "OFFGRID_MAX_ROWS": "500",
+            "OFFGRID_MAX_UPLOAD_MB": "1.5",
+            "OFFGRID_KEEP_UPLOADS_DAYS": "7",
+            "OFFGRID_SLOTS": "3",
+            "OFFGRID_THREADS": "4",
+            "OFFGRID_SECRET_KEY": "s3cret",
+            "OFFGRID_LOG_LEVEL": "debug",
+        }
+    )
+    assert settings == Settings("0.0.0.0", 9000, tmp_path, 500, 1.5, 7, 3, 4, "s3cret", "DEBUG")
+
+
+def test_the_environment_of_a_subprocess_reads_back_as_the_same_settings(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, port=8123, threads=2, max_upload_mb=0.5, log_level="ERROR")
+    assert from_environment(settings.to_environment()) == settings
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("OFFGRID_PORT", "http", "a whole number from 1 to 65,535"),
+        ("OFFGRID_PORT", "0", "a whole number from 1 to 65,535"),
+        ("OFFGRID_PORT", "-1", "a whole number from 1 to 65,535"),
+        ("OFFGRID_MAX_ROWS", "many", "a whole number from 2 to 1,000,000"),
+        ("OFFGRID_MAX_UPLOAD_MB", "nan", "a number from 0.001 to 2,000"),
+        ("OFFGRID_MAX_UPLOAD_MB", "inf", "a number from 0.001 to 2,000"),
+        ("OFFGRID_SLOTS", "1.5", "a whole number from 1 to 64"),
+        ("OFFGRID_LOG_LEVEL", "loud", "one of DEBUG, INFO, WARNING, ERROR"),
+    ],
+)
+def test_a_bad_value_is_named_with_what_is_allowed(name: str, value: str, allowed: str) -> None:
+    with pytest.raises(InputError) as caught:
+        from_environment({name: value})
+    message = str(caught.value)
+    assert message.startswith(f"{name} is {value!r}; it must be {allowed}")
+    assert message.count(".") - message.count("0.001") - message.count("1.5") == 1
+
+
+def test_a_file_is_no_data_folder(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(InputError, match="is a file; give a folder"):
+        from_environment({"OFFGRID_DATA_DIR": str(file)})
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="can't be written to"):
+        prepare_data_dir(Settings(data_dir=tmp_path / "file" / "below"))
+
+
+def test_the_data_folder_is_for_its_owner_only(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "new")
+    prepare_data_dir(settings)
+    assert settings.data_dir.stat().st_mode & 0o077 == 0
