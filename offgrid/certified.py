@@ -106,6 +106,10 @@ class _Search:
         while waiting:
             piece, halve = waiting.pop()
             left = piece.uncertified_rows(self.partition)
+            if len(left) > 0:
+                tied = piece.tied_rows(self.partition)
+                self.uncertified += len(tied)
+                left = np.setdiff1d(left, tied)
             if len(left) == 0:
                 continue
             piece = piece.restricted(left)

@@ -49,7 +49,8 @@ class CriticalValue:
     passes : float
         Kernel passes spent, in units of n**2 kernel entries.
     uncertified : int
-        ``"certified"``: near-ties that could not be certified at the width asked for, and were passed over.
+        ``"certified"``: near-ties that could not be certified and were passed over, counted once for each row and
+        interval.
     numerator, denominator : int or None
         ``"dyadic"``: the kernel at `sigma` is the given one to the power numerator / denominator.
     checked : float
@@ -151,7 +152,9 @@ def find_critical(
         )
         found = CriticalValue(seen.sigma, seen.below, seen.labels, math.isfinite(seen.sigma), 0.0)
     moved = np.flatnonzero(found.labels != partition.labels)
-    passes = (kernel.pairs.entries - entries + start.sums.shape[0] * kernel.pairs.n) / kernel.pairs.n**2
+    n = kernel.pairs.n
+    # the sums at the start cost a pass over all pairs, too
+    passes = (kernel.pairs.entries - entries + n * (n - 1) // 2) / n**2
     return replace(found, moved=moved, passes=passes)
 
 

@@ -75,7 +75,7 @@ def _search(
                 checked, follow = stepped != partition.labels, False
     pairs.entries += kernel.entries
     best = moving[-1] if moving else quiet[-1]
-    under = min((e for e in quiet if Fraction(*e) > Fraction(*best)), key=lambda e: Fraction(*e))
+    under = min((e for e in quiet if Fraction(*e) > Fraction(*best)), key=lambda e: Fraction(*e)) if moving else best
     return Found(*best, *under, labels, bool(moving), looked_at / (depth * pairs.n))
 
 

@@ -1,6 +1,6 @@
 """What the ends of an interval of t say about all of it: bounds by convexity.
 
-Entry points: `Interval` (rows that are not certified, where to cut), `predicted_crossing`, `smallest_margin`,
+Entry points: `Interval` (rows that are not certified, ties, where to cut), `predicted_crossing`, `smallest_margin`,
 `at_the_end` and `holds_to_the_end`. All is O(m k) for m rows and k clusters, but for the one pass of `at_the_end`.
 
 A margin is written ``plus - minus``, each a positive combination of convex sums of exp(t L):
@@ -25,6 +25,8 @@ _Floats = NDArray[np.float64]
 # than that because margins may stay in between for long: those of equal rows in different clusters leave 0 as slowly
 # as exp(t L).
 _QUIET = -0.99 * TOLERANCE
+# Ratio of the ends of an interval up to which margins of 0 with slopes of 0 at both are taken for 0 in between.
+_TIE_RATIO = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +126,24 @@ class Interval:
 
     def uncertified_rows(self, partition: Partition) -> NDArray[np.int64]:
         """Return the rows that may move somewhere in the interval; every other row is certified not to."""
+        return self.near.rows[self._uncertified(partition).any(axis=1)]
+
+    def tied_rows(self, partition: Partition) -> NDArray[np.int64]:
+        """Return uncertified rows whose margins are 0 all along, for all that the ends can tell.
+
+        That is so where clusters have rows equal to each other's: no cut, however narrow, would certify them.
+        """
+        if self.near.t > _TIE_RATIO * self.far.t > 0.0:
+            return self.near.rows[:0]
+        uncertified = self._uncertified(partition)
+        zero = TOLERANCE if self.far.t > 0.0 else TOLERANCE / self.near.t
+        tied = np.ones_like(uncertified)
+        for end in self._margins(partition):
+            tied &= (np.abs(end.value) < zero) & (np.abs(end.slope) * self.width < zero)
+        return self.near.rows[uncertified.any(axis=1) & (tied | ~uncertified).all(axis=1)]
+
+    def _uncertified(self, partition: Partition) -> NDArray[np.bool_]:
+        """Return for each row and cluster whether the margin may become a move somewhere in the interval, (m, k)."""
         rows = self.near.rows
         far, near = self._margins(partition)
         bounds = _lower_bounds(far, near, self.width)
@@ -135,7 +155,7 @@ class Interval:
             to_own = 2.0 * self.near.sums[np.arange(len(rows)), own] * partition.inverse_sizes[own] - 1.0
             bounds[:, partition.sizes == 0] = to_own[:, None] / self.near.t
         bounds[np.arange(len(rows)), partition.labels[rows]] = np.inf
-        return rows[bounds.min(axis=1) < quiet]
+        return bounds < quiet
 
     def middle(self) -> float:
         """Return the geometric middle, or a quarter of the near end where the far end is 0."""

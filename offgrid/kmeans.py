@@ -5,11 +5,14 @@ Entry point: `KernelKMeans`. Memory: O(n k) beside the pairs (see `offgrid.engin
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,6 +22,25 @@ from offgrid.errors import InputError
 from offgrid.kernels import RBF, Kernel
 from offgrid.lloyd import Converged, initial_labels, iterate
 from offgrid.validation import check_count, check_n_clusters, check_points, check_positive
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """What `predict` needs of a fit: later changes of the estimator's parameters do not reach it."""
+
+    kernel: Kernel | str
+    sigma: float
+    points: NDArray[np.float64]
+    partition: Partition
+    self_sums: NDArray[np.float64]
+
+    def nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the cluster of largest proximity for each row."""
+        matrix = self.kernel(points, self.points, sigma=self.sigma) if isinstance(self.kernel, Kernel) else points
+        members = [self.partition.labels == i for i in range(self.partition.n_clusters)]
+        sums = np.stack([matrix[:, rows].sum(axis=1) for rows in members], axis=1)
+        inverse = self.partition.inverse_sizes
+        return (2.0 * sums * inverse - self.self_sums * inverse**2).argmax(axis=1)
 
 
 class KernelKMeans(ClusterMixin, BaseEstimator):
@@ -105,8 +127,14 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         self.objective_ = best.objectives[-1]
         self.n_iter_ = max(best.iterations, 1)
         self.converged_ = best.converged
-        self._points = points
-        self._self_sums = best.evaluation.self_sums
+        self._fitted = _Fitted(self.kernel, self.sigma, points, best.partition, best.evaluation.self_sums)
+        if not best.converged:
+            warnings.warn(
+                f"Kernel k-means has not converged in max_iter={self.max_iter} steps: raise it, or take the labels as "
+                "they are.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def _pairs(self, points: NDArray[np.float64]) -> tuple[Pairs, float]:
@@ -132,11 +160,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         points = check_points(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        partition = Partition(self.labels_, self.n_clusters)
-        matrix = self.kernel(points, self._points, sigma=self.sigma) if isinstance(self.kernel, Kernel) else points
-        sums = np.stack([matrix[:, self.labels_ == i].sum(axis=1) for i in range(self.n_clusters)], axis=1)
-        inverse = partition.inverse_sizes
-        return (2.0 * sums * inverse - self._self_sums * inverse**2).argmax(axis=1)
+        return self._fitted.nearest(points)
 
 
 def best_of(

@@ -52,7 +52,7 @@ class PathRecord:
     passes : float
         Kernel passes spent on this record, in units of n**2 kernel entries.
     uncertified : int
-        Near-ties that the certified search passed over on the way here.
+        Near-ties that the certified search passed over on the way here, once for each row and interval.
     """
 
     sigma: float

@@ -19,7 +19,7 @@ _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=False)
 def _closest_after(points: Any, features: Any, nearest: Any, partners: Any, first: int, last: int) -> None:
     """For each row find the closest row after it: its squared distance and its index (-1 for the last row)."""
     n = features.shape[1]
@@ -50,7 +50,7 @@ def closest_pair(points: _Floats) -> tuple[float, int, int]:
     return float(nearest[row]), row, int(partners[row])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=False)
 def _rank_rows(points: Any, features: Any, rows: Any, ranks: Any, first: int, last: int) -> None:
     """Rank all points by (distance, index) from each row, from 1; the row itself gets 0."""
     n = features.shape[1]

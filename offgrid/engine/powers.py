@@ -20,7 +20,7 @@ from offgrid.engine.threads import over_rows
 _UNDERFLOW = -690.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=False)
 def _exponentiate(exponents: Any, t: float, out: Any, first: int, last: int) -> None:
     """Fill ``out[first:last]`` with exp(t L)."""
     for i in range(first, last):
@@ -28,7 +28,7 @@ def _exponentiate(exponents: Any, t: float, out: Any, first: int, last: int) -> 
             out[i, j] = exponential(t * exponents[i, j])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=False)
 def _root_and_multiply(power: Any, root: Any, divide: bool) -> None:
     """Replace each entry of `root` by its square root, and multiply or divide `power` by that."""
     for j in range(root.shape[0]):

@@ -24,11 +24,14 @@ from offgrid.engine.exponential import exponential
 _BLOCK = 256
 # exp(t L) below exp of this is left out where a whole block is: n of them stay under the rounding of a point's own 1.
 _NEGLIGIBLE = -60.0
-# Sums may be reordered and products fused with sums; infinities and NaN keep their meaning.
+# Powers of scale L in the moments are taken of no less than this: exp(t L) is at its smallest long before.
+_FAR = -1e4
+# Sums may be reordered and products fused with sums; infinities and NaN keep their meaning. A function without flags of
+# its own would take over those of whichever caller compiles it first: the others say fastmath=False.
 _FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=False)
 def squared_distances(point: Any, features: Any, begin: int, end: int, out: Any) -> None:
     """Write ``-||point - y||**2`` for columns begin..end-1 of `features` (d, n) to `out`.
 
@@ -43,14 +46,14 @@ def squared_distances(point: Any, features: Any, begin: int, end: int, out: Any)
             out[j] -= difference * difference
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=False)
 def squared_distance_rows(points: Any, features: Any, out: Any, first: int, last: int) -> None:
     """Fill ``out[first:last]`` with -||x - y||**2; `points` (n, d) and `features` (d, n) hold the same rows."""
     for i in range(first, last):
         squared_distances(points[i], features, 0, features.shape[1], out[i])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=False)
 def _fill(
     stored: bool, matrix: Any, points: Any, features: Any, order: Any, row: int, begin: int, end: int, out: Any
 ) -> None:
@@ -61,7 +64,7 @@ def _fill(
         squared_distances(points[row], features, begin, end, out)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=False)
 def _negligible(exponents: Any, size: int, t: float) -> bool:
     """Return whether no exp(t L) of a block can be told from 0 beside a point's own kernel value."""
     count = 0
@@ -182,7 +185,8 @@ def self_moments(
             _fill(stored, matrix, points, features, order, row, begin, end, exponents)
             for j in range(end - begin):
                 values[j] = exponential(t * exponents[j])
-                exponents[j] *= scale
+                # far pairs have a value of 0 up to rounding: kept so, however high the power
+                exponents[j] = max(exponents[j] * scale, _FAR)
             for p in range(n_moments):
                 total = 0.0
                 for j in range(end - begin):

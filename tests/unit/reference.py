@@ -189,7 +189,7 @@ def sample(seed: int, n: int, d: int, k: int, *, on_grid: bool = False) -> tuple
 
 
 def lonely_point() -> tuple[Floats, Labels]:
-    """Three clusters, the middle one empty: row 4's proximity to its own is above 0 at sigma = 1, below 0 a little later."""
+    """Clusters 0 and 2 of three; row 4 has a proximity to its own above 0 at sigma = 1, and below 0 a little later."""
     simplex = np.eye(4) * np.sqrt(0.435)
     lonely = np.full((1, 4), simplex.mean() + np.sqrt(6.0) / 2)
     crowd = np.full((200, 4), simplex.mean() - np.sqrt(8.0) / 2)

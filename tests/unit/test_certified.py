@@ -151,6 +151,26 @@ def test_an_empty_cluster_is_not_forgotten_on_the_way_to_k_means():
     check(X, labels, 3, 1.0, found)
 
 
+@pytest.mark.parametrize("d", [1, 2, 8])
+def test_clusters_of_equal_rows_are_a_tie_at_every_bandwidth(d):
+    # every margin is 0 for ever: there is nothing to certify, and nothing to look for
+    X = np.repeat(reference.sample(5, 12, d, 1)[0], 2, axis=0)
+    labels = np.arange(24) % 2
+    found = critical_bandwidth(X, labels, 0.1, n_clusters=2)
+    assert found.sigma == math.inf
+    assert found.uncertified > 0
+    assert found.passes < 2000
+
+
+def test_a_tie_hides_no_move_of_other_points():
+    # {0, 5} twice, as before, beside a group whose point at 101 will move
+    X = np.array([[0.0], [0.0], [5.0], [5.0], [100.0], [101.0], [105.0]])
+    labels = np.array([0, 1, 0, 1, 2, 3, 3])
+    found = critical_bandwidth(X, labels, 0.2, n_clusters=4)
+    assert found.moved.tolist() == [5]
+    assert found.sigma == pytest.approx(critical_bandwidth(X[4:], [0, 1, 1], 0.2, n_clusters=2).sigma, rel=1e-5)
+
+
 def test_equal_rows_in_different_clusters_do_not_take_for_ever():
     # the margins of the equal rows creep from 0 to the tolerance
     X, labels = np.array([[0.0], [0.0], [1.0], [1.1]]), np.array([0, 1, 1, 0])

@@ -38,9 +38,10 @@ def test_kernel_and_bandwidth_agree(problem, relative, depth, limiting):
     sigma = relative * reference.scale_of(X)
     labels = reference.settled(X, labels, k, sigma)
     found = critical_bandwidth(X, labels, sigma, n_clusters=k, method="dyadic", depth=depth, limiting=limiting)
-    assert sigma * reference.LAST_BIT <= found.below < found.sigma
+    assert sigma * reference.LAST_BIT <= found.below <= found.sigma
     assert found.checked <= 1.0
     if found.changed:
+        assert found.below < found.sigma
         assert reference.moves(X, labels, k, found.sigma)
         assert reference.quiet(X, labels, k, found.below)
         if limiting is None:
@@ -48,6 +49,7 @@ def test_kernel_and_bandwidth_agree(problem, relative, depth, limiting):
     else:
         assert found.sigma == pytest.approx(sigma * 2.0**depth, rel=1e-15)
         assert found.numerator == 1
+        assert found.below == found.sigma
         assert reference.quiet(X, labels, k, found.sigma)
         assert np.array_equal(found.labels, labels)
 
