@@ -22,11 +22,27 @@ from layouts.shell import shell
 from offgrid.errors import InputError
 from services import logs, startup
 from services.context import Services
-from services.server import harden
+from services.server import harden, warm
 from services.settings import Settings, from_environment, prepare_data_dir
 
 TITLE = "Off-the-grid"
 RESULT_KEPT = 3600  # seconds that Dash keeps the (empty) result of a background callback
+PLOTLY = "/_dash-component-suites/plotly/package_data/plotly.min.js"
+INDEX = f"""<!DOCTYPE html>
+<html lang="en">
+    <head>
+        {{%metas%}}
+        <title>{{%title%}}</title>
+        {{%favicon%}}
+        {{%css%}}
+        <link id="plotly-early" rel="preload" as="script" href="{PLOTLY}">
+    </head>
+    <body>
+        {{%app_entry%}}
+        <footer>{{%config%}}{{%scripts%}}{{%renderer%}}</footer>
+    </body>
+</html>
+"""
 PRELOADED = ["services.preload", "callbacks"]
 
 
@@ -44,9 +60,11 @@ def create_app(settings: Settings | None = None) -> Dash:
         title=TITLE,
         update_title="",
         serve_locally=True,
+        index_string=INDEX,
+        include_pages_meta=False,
         background_callback_manager=_background_manager(settings),
         on_error=show_failure,
-        description="The bandwidths at which kernel k-means changes its mind",
+        meta_tags=[{"name": "description", "content": "The bandwidths at which kernel k-means changes its mind"}],
         add_log_handler=False,
     )
     register_all(app, services)
@@ -65,10 +83,20 @@ def _start_jobs_from_a_clean_process() -> None:
     forkserver.ensure_running()
 
 
-def _background_manager(settings: Settings) -> DiskcacheManager:
+class JobManager(DiskcacheManager):
+    """Dash's job manager, which never kills: a search is ended through the store of runs, since others may follow it.
+
+    Dash would kill a page's job as soon as the page starts another one. A job that is done ends by itself.
+    """
+
+    def terminate_job(self, job: object) -> None:
+        """Let the job be."""
+
+
+def _background_manager(settings: Settings) -> JobManager:
     """Return Dash's job manager. Every call has a key of its own: what is shared between tabs is the store of runs."""
     handle = diskcache.Cache(str(settings.data_dir / "background"))
-    manager = DiskcacheManager(handle, cache_by=[lambda: uuid4().hex], expire=RESULT_KEPT)
+    manager = JobManager(handle, cache_by=[lambda: uuid4().hex], expire=RESULT_KEPT)
     for key in list(handle.iterkeys()):
         if key != manager.SIGNING_SECRET_KEY:  # leftovers of jobs nobody waits for; the secret is every worker's
             handle.delete(key)
@@ -92,6 +120,7 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     startup.prepare(settings)
+    warm(app.server)
     sys.stderr.write(f"{TITLE} is on http://{settings.host}:{settings.port}\n")
     app.run(host=settings.host, port=settings.port, debug=False, threaded=True)
     return 0

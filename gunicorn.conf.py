@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
+from offgrid.errors import InputError
 from services import startup
+from services.server import warm
 from services.settings import from_environment, prepare_data_dir
 
-_settings = from_environment(os.environ)
+try:
+    _settings = from_environment(os.environ)
+except InputError as error:
+    sys.exit(str(error))
 
 bind = f"{_settings.host}:{_settings.port}"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
@@ -28,7 +34,5 @@ def on_starting(_server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Load the first page in every worker: component libraries register their files then, for that process only."""
-    client = worker.app.wsgi().test_client()
-    for path in ("/", "/_dash-layout", "/_dash-dependencies"):
-        client.get(path)
+    """Load the first page in every worker."""
+    warm(worker.app.wsgi())

@@ -1,6 +1,9 @@
-/* Saving what is drawn as PNG or SVG, each figure under a name that says what it shows. */
+/* Saving what is drawn as PNG or SVG, each figure under a name that says what it shows. The typeface goes into the file:
+   without it, other letters would take its place and run into each other. */
 (function () {
     "use strict";
+
+    let typeface = null; // promise of the style rules with the fonts inside
 
     function slug(text) {
         const plain = text.normalize("NFKD").toLowerCase().replace(/\.(csv|tsv|txt|arff|parquet|npy|npz|xlsx)$/, "");
@@ -17,14 +20,76 @@
         return [[path, `${stem}-path`], ...panes].filter(([graph]) => graph);
     }
 
+    function dataAddress(blob) {
+        return new Promise((resolve, reject) => {
+            const reader = new FileReader();
+            reader.onload = () => resolve(reader.result);
+            reader.onerror = reject;
+            reader.readAsDataURL(blob);
+        });
+    }
+
+    async function inlined(rule, address) {
+        const font = await dataAddress(await (await fetch(address)).blob());
+        const kept = ["font-family", "font-style", "font-weight", "unicode-range"]
+            .map((name) => [name, rule.style.getPropertyValue(name)])
+            .filter(([, value]) => value)
+            .map(([name, value]) => `${name}:${value}`)
+            .join(";");
+        return `@font-face{${kept};src:url(${font}) format("woff2")}`;
+    }
+
+    /* The font files that the page has loaded are the ones its figures are written in. */
+    function fonts() {
+        const loaded = new Set(performance.getEntriesByType("resource").map((entry) => entry.name));
+        const rules = [...document.styleSheets].flatMap((sheet) =>
+            [...sheet.cssRules]
+                .filter((rule) => rule instanceof CSSFontFaceRule)
+                .map((rule) => [rule, /url\(["']?([^"')]+)/.exec(rule.style.getPropertyValue("src"))])
+                .filter(([, found]) => found)
+                .map(([rule, found]) => [rule, new URL(found[1], sheet.href).href])
+        );
+        return Promise.all(rules.filter(([, address]) => loaded.has(address)).map((pair) => inlined(...pair)));
+    }
+
+    async function svgOf(graph, width, height, background) {
+        const layout = {...graph.layout, paper_bgcolor: background};
+        const figure = {data: graph.data, layout, config: {}};
+        const address = await window.Plotly.toImage(figure, {format: "svg", width, height});
+        typeface = typeface || fonts();
+        const style = `<style>${(await typeface).join("")}</style>`;
+        return decodeURIComponent(address.replace(/^data:image\/svg\+xml,/, "")).replace(/(<svg[^>]*>)/, `$1${style}`);
+    }
+
+    async function pngOf(svg, width, height) {
+        const image = new Image();
+        image.src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+        await image.decode();
+        const canvas = document.createElement("canvas");
+        canvas.width = 2 * width;
+        canvas.height = 2 * height;
+        canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+        return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    }
+
+    function download(blob, name) {
+        const link = document.createElement("a");
+        link.href = URL.createObjectURL(blob);
+        link.download = name;
+        link.click();
+        window.setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    }
+
     async function save(format, title, run) {
         const background = getComputedStyle(document.body).backgroundColor;
-        for (const [graph, filename] of figures(title, run)) {
-            const {width, height} = graph.getBoundingClientRect();
-            const layout = {...graph.layout, paper_bgcolor: background};
-            const figure = {data: graph.data, layout, config: {}};
+        for (const [graph, name] of figures(title, run)) {
+            const width = Math.round(graph.getBoundingClientRect().width);
+            const height = Math.round(graph.getBoundingClientRect().height);
+            const svg = await svgOf(graph, width, height, background);
+            const file = format === "svg" ? new Blob([svg], {type: "image/svg+xml"}) : await pngOf(svg, width, height);
+            download(file, `${name}.${format}`);
             // One after the other: browsers drop downloads that start at the same moment.
-            await window.Plotly.downloadImage(figure, {format, width, height, filename, scale: format === "png" ? 2 : 1});
+            await new Promise((resolve) => window.setTimeout(resolve, 150));
         }
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 from dash.development.base_component import Component
 
-from callbacks.state import Data, Look, asked_in, known_points, result_view, shown_run
+from callbacks.state import Data, Look, asked_in, drawn_run, known_points, result_view
 from figures import words
 from figures.clustering import SAMPLE_FROM, clustering_figure, matched_clusterings
 from layouts import clusterings_panel, ids
@@ -48,7 +48,7 @@ def register(app: Dash, services: Services) -> None:
         drawn: Data,
         run_data: Data,
     ) -> dict[str, Any]:
-        asked, run = asked_in(run_data), shown_run(services, run_data)
+        asked, run = asked_in(run_data), drawn_run(services, run_data, shown)
         view = result_view(services, asked, run, chosen, Look.of(scheme, narrow=False))
         wanted = signature(view, run_data, truth, axes)
         if not is_due(drawn, wanted, view, chosen):

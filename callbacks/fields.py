@@ -17,6 +17,7 @@ from offgrid.datasets.table import Table
 from offgrid.errors import InputError
 from services.context import BY_ITSELF, Services
 from services.points import DataSpec
+from services.projection import principal_components
 from services.run_settings import RunSettings, SearchSettings
 from services.uploads import Upload
 
@@ -184,4 +185,5 @@ def data_cards() -> tuple[DataCard, ...]:
 
 def _card(name: str) -> DataCard:
     points = load(name).prepare()
-    return DataCard(f"builtin:{name}", points.title, points.X[:, :2])
+    flat = points.X.shape[1] <= SHOWN_ALWAYS
+    return DataCard(f"builtin:{name}", points.title, points.X if flat else principal_components(points.X).scores)

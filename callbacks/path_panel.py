@@ -6,7 +6,7 @@ from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State
 
-from callbacks.state import Data, Look, asked_in, result_view, shown_run
+from callbacks.state import Data, Look, asked_in, drawn_run, result_view
 from figures.path import path_figure
 from layouts import ids, path_panel
 from layouts.views import ResultView
@@ -33,7 +33,7 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     def update_path_figure(shown: Data, chosen: Data, scheme: object, narrow: object, run_data: Data) -> dict[str, Any]:
-        run = shown_run(services, run_data)
+        run = drawn_run(services, run_data, shown)
         view = result_view(services, asked_in(run_data), run, chosen, Look.of(scheme, narrow))
         return {
             "figure": drawn_path(view),

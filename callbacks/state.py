@@ -1,13 +1,14 @@
 """From what the page and the store hold to the views that the layouts and figures draw.
 
-Entry points: `asked_in`, `shown_run`, `result_view`, `default_selection`, `selection_of` and `store_of_path`.
+Entry points: `asked_in`, `shown_run` and `drawn_run` (what the page shows), `result_view`, `selection_of`, and what the
+stores of the page hold: `store_of_path`, `store_of_selection`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -55,6 +56,16 @@ def asked_in(run_data: Data) -> RunSettings | None:
 def shown_run(services: Services, run_data: Data) -> Run | None:
     """Return the run that the page shows, as the store has it now."""
     return None if not run_data else services.runs.get(str(run_data["id"]))
+
+
+def drawn_run(services: Services, run_data: Data, shown: Data) -> Run | None:
+    """Return the run as far as `SHOWN` has it, so that all panels of a growing path show the same values."""
+    run = shown_run(services, run_data)
+    if run is None or not shown or shown["id"] != run.id or len(shown["sigmas"]) >= len(run.path):
+        return run
+    records = run.path.records[: len(shown["sigmas"])]
+    ends = [end for level, end in run.path.ends.items() if records and level < records[-1].level]
+    return replace(run, path=BandwidthPath(records, ends), state="running")
 
 
 def carried_out(services: Services, run_id: str) -> Any:
@@ -108,7 +119,7 @@ def result_view(
         selection=selection,
         active=active,
         message=run.message,
-        queue_place=run.place,
+        queue_place=None if run.pid is None else run.place,
         level=1 if now is None else now.level,
         n_levels=1 if now is None else now.n_levels,
         sigma=None if now is None else now.sigma,

@@ -6,7 +6,7 @@ from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State
 
-from callbacks.state import Data, Look, asked_in, result_view, shown_run
+from callbacks.state import Data, Look, asked_in, drawn_run, result_view
 from layouts import ids, table_panel
 from services.context import Services
 
@@ -31,7 +31,7 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     def update_table(shown: Data, chosen: Data, filtered: str, narrow: object, run_data: Data) -> dict[str, Any]:
-        run = shown_run(services, run_data)
+        run = drawn_run(services, run_data, shown)
         view = result_view(services, asked_in(run_data), run, chosen, Look.of("light", narrow))
         rows = table_panel.rows(view, filtered)
         return {

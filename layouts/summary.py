@@ -118,8 +118,7 @@ def bar_value(view: ResultView) -> float:
 def running_text(view: ResultView) -> str:
     """Return what is happening ("Level 1 of 2, σ = 1.83, 12 clusterings so far"), or the place in the queue."""
     if view.state == "queued":
-        ahead = (view.queue_place or 1) - 1
-        return "Waiting to start" if ahead <= 0 else f"Waiting, {words.plural(ahead, 'search', 'searches')} ahead"
+        return "Starting" if view.queue_place is None else f"Place {view.queue_place} in the queue"
     level = f"Level {view.level} of {view.n_levels}"
     if view.sigma is None:
         return f"{level}, preparing"

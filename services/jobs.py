@@ -141,7 +141,7 @@ def _find(runs: RunStore, run: Run, owner: str, heart: Heart, search: Any, recor
                 bound_told = True
             if record is None:
                 return
-            if runs.append(run.id, owner, record, search.ends_):
+            if runs.append(run.id, owner, record, search.ends_, heart.progress()):
                 heart.cancelled = True
                 raise Stopped
             heart.tell()
@@ -248,14 +248,15 @@ class Heart:
 
     def _must_stop(self) -> bool:
         try:
-            self.cancelled = self._runs.beat(self._run_id, self._owner, self._progress())
+            self.cancelled = self._runs.beat(self._run_id, self._owner, self.progress())
         except LostRun:
             return True
         except Exception:
             logger.warning("run %s could not beat", self._run_id, exc_info=True)
         return self.cancelled
 
-    def _progress(self) -> Progress | None:
+    def progress(self) -> Progress | None:
+        """Return where the search is."""
         now = getattr(self._search, "progress_", None)
         return None if now is None else Progress(now.level, now.n_levels, now.sigma, now.share)
 

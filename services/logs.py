@@ -24,8 +24,8 @@ def set_up(level: str) -> None:
         root.addHandler(handler)
     root.setLevel(level)
     # One line for each request says nothing here: a page that follows a search asks every second.
-    logging.getLogger("werkzeug").setLevel(max(logging.WARNING, root.level))
-    logging.getLogger("numba").setLevel(max(logging.WARNING, root.level))
+    for name in ("werkzeug", "dash.dash", "numba"):
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
 
 
 def describe(error: BaseException, doing: str) -> str:

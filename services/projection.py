@@ -60,10 +60,12 @@ def _along(points: Points, axis: str, cache: DataCache) -> NDArray[np.float64]:
 
 def principal(points: Points, cache: DataCache) -> Principal:
     """Return the principal components, found once for each data set."""
-    return cache.get_or_make("principal", points.hash, lambda: _principal(points.X), points.n * COMPONENTS * 8)
+    return cache.get_or_make(
+        "principal", points.hash, lambda: principal_components(points.X), points.n * COMPONENTS * 8
+    )
 
 
-def _principal(X: NDArray[np.float64]) -> Principal:
+def principal_components(X: NDArray[np.float64]) -> Principal:
     """Return scores from the covariance's eigenvectors: for n rows and d columns it costs n * d**2 + d**3."""
     centred = X - X.mean(axis=0)
     scale = float(np.abs(centred).max()) or 1.0  # squares of very large or small values would leave the range of floats

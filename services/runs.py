@@ -251,7 +251,7 @@ class RunStore:
 
     def beat(self, run_id: str, owner: str, progress: Progress | None = None) -> bool:
         """Note that the process lives, and where the search is; True where cancel was asked for."""
-        told = None if progress is None else json.dumps(vars(progress))
+        told = _pack_progress(progress)
         with self._transaction() as db:
             self._require(db, run_id, owner)
             db.execute(
@@ -264,15 +264,23 @@ class RunStore:
         """Keep Theorem 1's bound, or why there is none."""
         self._change(run_id, owner, "lower_bound = ?, lower_bound_note = ?", (bound, note))
 
-    def append(self, run_id: str, owner: str, record: PathRecord, ends: Sequence[LevelEnd] = ()) -> bool:
+    def append(
+        self,
+        run_id: str,
+        owner: str,
+        record: PathRecord,
+        ends: Sequence[LevelEnd] = (),
+        progress: Progress | None = None,
+    ) -> bool:
         """Add a record after the last one, with how the levels before it ended; True where cancel was asked for."""
-        packed = _pack(record)
+        packed, told = _pack(record), _pack_progress(progress)
         with self._transaction() as db:
             row = self._require(db, run_id, owner)
             db.execute("INSERT INTO records VALUES (?, ?, ?)", (run_id, row["n_records"], packed))
             db.execute(
-                "UPDATE runs SET n_records = n_records + 1, heartbeat = ?, ends = ? WHERE id = ?",
-                (self._clock(), _pack_ends(ends), run_id),
+                "UPDATE runs SET n_records = n_records + 1, heartbeat = ?, ends = ?, progress = coalesce(?, progress) "
+                "WHERE id = ?",
+                (self._clock(), _pack_ends(ends), told, run_id),
             )
             return bool(row["cancel"])
 
@@ -462,6 +470,10 @@ class RunStore:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.executescript(_SCHEMA)
         return connection
+
+
+def _pack_progress(progress: Progress | None) -> str | None:
+    return None if progress is None else json.dumps(vars(progress))
 
 
 def _pack_ends(ends: Sequence[LevelEnd]) -> str:

@@ -1,6 +1,6 @@
 """What the web server adds around the pages: security headers, limits, health.
 
-Entry point: `harden`.
+Entry points: `harden` and `warm`.
 """
 
 from __future__ import annotations
@@ -87,6 +87,17 @@ def harden(
             logger.exception("not ready")
             ready = False
         return (jsonify(status="ready"), 200) if ready else (jsonify(status="not ready"), 503)
+
+
+def warm(server: Flask) -> None:
+    """Load the first page once, in this process, before anybody else does.
+
+    Dash registers its pages and the component libraries' files with the first request. A second request meanwhile gets
+    a page without them: it stays blank, or complains of callbacks without components.
+    """
+    client = server.test_client()
+    for path in ("/", "/_dash-layout", "/_dash-dependencies"):
+        client.get(path)
 
 
 def _kept_key(services: Services) -> str:

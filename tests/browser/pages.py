@@ -29,10 +29,11 @@ Open = Callable[..., Page]
 
 @dataclass
 class Server:
-    """``python app.py`` on a free port, with a data folder of its own, in a process group of its own."""
+    """``python app.py`` or another command: a free port, a data folder and a process group of its own."""
 
     data_dir: Path
     environment: dict[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ("app.py",)
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -44,13 +45,16 @@ class Server:
     def runs(self) -> RunStore:
         return RunStore(self.data_dir)
 
-    def start(self) -> None:
-        """Start it and wait until it answers; the first start on a machine compiles the kernels."""
+    def start(self, *, knock: bool = True) -> None:
+        """Start it and wait until it answers; the first start on a machine compiles the kernels.
+
+        With `knock` the first page is asked for, so that it is warm.
+        """
         self.port = self.port or free_port()
         variables = {"OFFGRID_PORT": str(self.port), "OFFGRID_DATA_DIR": str(self.data_dir), **self.environment}
         self.log = (self.data_dir.parent / f"{self.data_dir.name}.log").open("ab")
         self.process = subprocess.Popen(
-            [sys.executable, "app.py"],
+            [sys.executable, *self.command],
             cwd=ROOT,
             env={**os.environ, **variables},
             stdout=self.log,
@@ -58,7 +62,8 @@ class Server:
             start_new_session=True,
         )
         wait_for(lambda: self.answers("/readyz"), f"the server to answer; its log: {self.log.name}", 300)
-        self.answers("/")
+        if knock:
+            self.answers("/")
 
     def answers(self, path: str) -> bool:
         assert self.process is None or self.process.poll() is None, f"the server ended; its log: {self.log.name}"
