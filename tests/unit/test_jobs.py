@@ -240,7 +240,6 @@ execute(sys.argv[2], Services(Settings(data_dir=Path(sys.argv[1]))))
     return subprocess.Popen([sys.executable, "-c", code, str(folder), run_id], cwd=ROOT)
 
 
-@pytest.mark.slow
 def test_a_killed_process_is_interrupted_and_resumed_to_the_same_path(services: Services) -> None:
     run_id = services.request(LONG)
     job = carry_out(services.settings.data_dir, run_id)
