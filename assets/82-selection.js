@@ -205,6 +205,10 @@
             const initial = !window.dash_clientside.callback_context.triggered.length;
             const before = seen.run.id;
             Object.assign(seen, {run, selection, shown});
+            if (run.id !== shown.id) {
+                // A late answer about the run before, or a run that is only just asked for: ask how it stands.
+                window.dash_clientside.set_props("tick", {data: `${run.id}:${Date.now()}`});
+            }
             const now = address();
             if (!initial && run.id && now !== window.location.pathname + window.location.search) {
                 window.history[run.id === before ? "replaceState" : "pushState"](null, "", now);

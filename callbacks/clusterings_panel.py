@@ -8,7 +8,7 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 from dash.development.base_component import Component
 
-from callbacks.state import Data, Look, asked_in, drawn_run, known_points, result_view
+from callbacks.state import Data, Look, asked_in, drawn_run, known_points, result_view, run_id
 from figures import words
 from figures.clustering import SAMPLE_FROM, clustering_figure, matched_clusterings
 from layouts import clusterings_panel, ids
@@ -93,7 +93,7 @@ def register(app: Dash, services: Services) -> None:
 def signature(view: ResultView, run_data: Data, truth: str, axes: list[str]) -> str:
     """Return a text that changes when anything in the panes would."""
     told = [(i, clusterings_panel.role(view, i), clusterings_panel.measures(view, i)) for i in view.selection]
-    return repr((run_data and run_data["id"], told, view.scheme, truth, axes, bool(len(view.path))))
+    return repr((run_id(run_data), told, view.scheme, truth, axes, bool(len(view.path))))
 
 
 def is_due(drawn: Data, wanted: str, view: ResultView, chosen: Data) -> bool:

@@ -66,8 +66,9 @@ def page(services: Services, query: Mapping[str, str]) -> Component:
     chosen = parse_selection(query.get("select"))
     view = result_view(services, asked, run, chosen, look, opened.alert)
     axes = axes_view(services, points)
-    run_data = None if run is None else {"id": run.id, "query": asked.to_query()}
-    shown = None if run is None else store_of_path(run, services.runs.version(run.id))
+    run_data: dict[str, Any] = {"query": asked.to_query()}
+    if run is not None:
+        run_data["id"] = run.id
     fields = settings_view(services, asked if points is not None else startup.DEFAULT)
     return explore.page(
         fields,
@@ -79,7 +80,7 @@ def page(services: Services, query: Mapping[str, str]) -> Component:
         selection=store_of_selection(view, chosen),
         max_upload_mb=services.settings.max_upload_mb,
         run=run_data,
-        shown=shown,
+        shown=store_of_path(services, run),
     )
 
 

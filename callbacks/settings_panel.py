@@ -9,7 +9,7 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx, no_update
 
 from callbacks.fields import FIELDS, Values, asked_from, data_from, settings_view
-from callbacks.state import Data, asked_in, carried_out
+from callbacks.state import Data, asked_in, carried_out, shown_run
 from layouts import ids, settings_panel
 from layouts.views import SettingsView
 from offgrid.errors import InputError
@@ -221,8 +221,7 @@ def checked(services: Services, values: Values) -> RunSettings:
 
 def run_note(services: Services, asked: RunSettings, run_data: Data) -> str:
     """Return the line under the Run button."""
-    run = None if not run_data else services.runs.get(str(run_data["id"]))
-    shown = asked_in(run_data)
+    run, shown = shown_run(services, run_data), asked_in(run_data)
     return settings_panel.run_note(
         active=run is not None and run.active,
         matches=shown == asked,

@@ -49,19 +49,24 @@ class Look:
 
 
 def asked_in(run_data: Data) -> RunSettings | None:
-    """Return the settings of the run that the page shows."""
+    """Return the settings that the page shows, with or without a run."""
     return None if not run_data else RunSettings.from_query(run_data["query"])
+
+
+def run_id(run_data: Data) -> str:
+    """Return the id of the run that the page shows, "" where there is none."""
+    return str((run_data or {}).get("id", ""))
 
 
 def shown_run(services: Services, run_data: Data) -> Run | None:
     """Return the run that the page shows, as the store has it now."""
-    return None if not run_data else services.runs.get(str(run_data["id"]))
+    return services.runs.get(run_id(run_data))
 
 
 def drawn_run(services: Services, run_data: Data, shown: Data) -> Run | None:
     """Return the run as far as `SHOWN` has it, so that all panels of a growing path show the same values."""
     run = shown_run(services, run_data)
-    if run is None or not shown or shown["id"] != run.id or len(shown["sigmas"]) >= len(run.path):
+    if run is None or not shown or shown.get("id") != run.id or len(shown["sigmas"]) >= len(run.path):
         return run
     records = run.path.records[: len(shown["sigmas"])]
     ends = [end for level, end in run.path.ends.items() if records and level < records[-1].level]
@@ -191,11 +196,17 @@ def store_of_selection(view: ResultView, chosen: Data) -> dict[str, Any]:
     return {**before, "indices": list(view.selection), "active": view.active}
 
 
-def store_of_path(run: Run, version: str) -> dict[str, Any]:
+def store_of_path(services: Services, run: Run | None) -> dict[str, Any]:
     """Return what `SHOWN` holds: enough for the browser to walk along the path."""
-    sigmas = [record.sigma for record in run.path.records]
-    told = ANNOUNCED.get(run.state, "")
-    return {"id": run.id, "version": version, "active": run.active, "sigmas": sigmas, "told": told}
+    if run is None:
+        return {}
+    return {
+        "id": run.id,
+        "version": services.runs.version(run.id),
+        "active": run.active,
+        "sigmas": [record.sigma for record in run.path.records],
+        "told": ANNOUNCED.get(run.state, ""),
+    }
 
 
 def parse_selection(text: object) -> dict[str, Any]:

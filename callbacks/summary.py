@@ -13,6 +13,7 @@ from callbacks.state import (
     asked_in,
     carried_out,
     result_view,
+    run_id,
     shown_run,
     store_of_path,
     store_of_selection,
@@ -60,17 +61,16 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     def update_following(tick: object, polls: object, run_data: Data, chosen: Data, shown: Data) -> dict[str, Any]:
-        run = shown_run(services, run_data)
-        if run is None:
-            return dict.fromkeys({**FOLLOWING, **CHANGED}, no_update)
-        version = services.runs.version(run.id)
-        view = result_view(services, asked_in(run_data), run, chosen, Look())
-        if shown is not None and shown.get("version") == version:
-            return {**following_values(view, cancelling=run.cancelling), **dict.fromkeys(CHANGED, no_update)}
+        run, asked = shown_run(services, run_data), asked_in(run_data)
+        view = result_view(services, asked, run, chosen, Look())
+        following = following_values(view, cancelling=run is not None and run.cancelling)
+        now = store_of_path(services, run)
+        if (shown or {}).get("version") == now.get("version"):
+            return {**following, **dict.fromkeys(CHANGED, no_update)}
         selection = store_of_selection(view, chosen)
         return {
-            **following_values(view, cancelling=run.cancelling),
-            "shown": store_of_path(run, version),
+            **following,
+            "shown": now,
             "selection": no_update if selection == chosen else selection,
             "title": view.title,
             "note": view.note,
@@ -84,8 +84,7 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     def update_cancelled(clicks: int | None, run_data: Data) -> str:
-        if run_data:
-            services.runs.cancel(str(run_data["id"]))
+        services.runs.cancel(run_id(run_data))
         return uuid4().hex
 
     @app.callback(
@@ -96,10 +95,8 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     def update_resumed(clicks: int | None, run_data: Data) -> tuple[Any, str]:
-        if not run_data:
-            return no_update, uuid4().hex
-        services.runs.resume(str(run_data["id"]))
-        return carried_out(services, str(run_data["id"])), uuid4().hex
+        services.runs.resume(run_id(run_data))
+        return carried_out(services, run_id(run_data)), uuid4().hex
 
     app.clientside_callback(
         ClientsideFunction("offgrid", "announce"),

@@ -15,7 +15,7 @@ LIVE = "live"  # visually hidden aria-live region; children
 # State ---------------------------------------------------------------------------------------------------------------
 SCHEME = "scheme"  # Store: "light" or "dark"
 NARROW = "narrow"  # Store: True below 768 px
-RUN = "run"  # Store: {"id": ..., "query": {...}} of the run shown, or {}
+RUN = "run"  # Store: {"id": ..., "query": {...}} of what is shown; no id where there is no run
 CARRY_OUT = "carry-out"  # Store: {"id": ..., "nonce": ...}; a change has the run carried out in the background
 DONE = "done"  # Store: written when the background callback returns
 TICK = "tick"  # Store: anything that changes whenever the run shown may have changed

@@ -167,7 +167,7 @@ class TestSummary:
         assert summary.elapsed_text(running) == "9 s elapsed"
         assert summary.bar_value(running) == 31.0
         queued = replace(view, state="queued", queue_place=3)
-        assert summary.running_text(queued) == "Waiting, 2 searches ahead"
+        assert summary.running_text(queued) == "Place 3 in the queue"
 
     @pytest.mark.parametrize(
         ("state", "hidden", "resume"),
