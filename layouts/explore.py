@@ -27,8 +27,8 @@ def page(
     panes: list[Component],
     axes: AxesView,
     selection: dict[str, Any],
-    run: dict[str, Any],
-    shown: dict[str, Any],
+    run: dict[str, Any] | None = None,
+    shown: dict[str, Any] | None = None,
     truth: str = "clusters",
     max_upload_mb: float = 50,
 ) -> Component:
@@ -62,17 +62,17 @@ def _state(
     settings: SettingsView,
     result: ResultView,
     selection: dict[str, Any],
-    run: dict[str, Any],
-    shown: dict[str, Any],
+    run: dict[str, Any] | None,
+    shown: dict[str, Any] | None,
 ) -> list[Component]:
     upload = settings.upload
     # No store is empty: an empty one reports a change as soon as it is on the page, which would run its callbacks.
     return [
-        dcc.Store(id=ids.RUN, data=run),
+        dcc.Store(id=ids.RUN, data=run or {}),
         dcc.Store(id=ids.CARRY_OUT, data={}),
         dcc.Store(id=ids.DONE, data=""),
         dcc.Store(id=ids.TICK, data=""),
-        dcc.Store(id=ids.SHOWN, data=shown),
+        dcc.Store(id=ids.SHOWN, data=shown or {}),
         dcc.Store(id=ids.DRAWN, data=False),
         dcc.Store(id=ids.PANES, data={}),
         dcc.Store(id=ids.ADDRESS, data=""),

@@ -19,15 +19,13 @@ import threading
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from filelock import FileLock
-
 from offgrid.path import BandwidthPath, LevelEnd, PathRecord
+from services.database import Database
 from services.run_settings import RunSettings, SearchSettings, content_key
 
 __all__ = ["LostRun", "Progress", "Run", "RunSettings", "RunState", "RunStore", "SearchSettings", "content_key"]
@@ -37,9 +35,8 @@ RunState = Literal["queued", "running", "finished", "cancelled", "failed", "inte
 STALE_AFTER = 5.0  # seconds without a heartbeat (one a second) after which a process counts as gone
 UNCLAIMED_AFTER = 20.0  # seconds that a new run may wait for its process to start, on a slow machine
 KEPT_PATHS = 8  # runs whose paths are kept unpacked in memory
-BUSY_TIMEOUT = 20.0  # seconds to wait for another process's transaction
 
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     id TEXT PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,
@@ -153,9 +150,8 @@ class RunStore:
     """
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        self._file = folder / "runs.sqlite3"
+        self._database = Database(folder / "runs.sqlite3", SCHEMA)
         self._clock = clock
-        self._local = threading.local()
         self._paths: OrderedDict[str, tuple[tuple[Any, ...], BandwidthPath]] = OrderedDict()
         self._paths_lock = threading.Lock()
 
@@ -167,7 +163,7 @@ class RunStore:
         The same search on the same data is one run, whoever asks: an active one is joined, a finished one is found,
         a cancelled, failed or interrupted one goes on after its last record.
         """
-        with self._transaction() as db:
+        with self._database.transaction() as db:
             row = db.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()
             if row is not None:
                 if self._state(row) not in ("queued", "running", "finished"):
@@ -182,7 +178,7 @@ class RunStore:
 
     def resume(self, run_id: str) -> bool:
         """Queue a run that stopped early again; False where it is active, finished or unknown."""
-        with self._transaction() as db:
+        with self._database.transaction() as db:
             row = self._row(db, run_id)
             if row is None or self._state(row) in ("queued", "running", "finished"):
                 return False
@@ -191,7 +187,7 @@ class RunStore:
 
     def cancel(self, run_id: str) -> None:
         """Ask for the run to stop. Its process notices within a second or so; without a process it stops at once."""
-        with self._transaction() as db:
+        with self._database.transaction() as db:
             row = self._row(db, run_id)
             if row is None or row["state"] not in ("queued", "running", "interrupted"):
                 return
@@ -204,12 +200,12 @@ class RunStore:
 
     def get(self, run_id: str) -> Run | None:
         """Return the run as it stands, or None where the id is not known."""
-        row = self._row(self._connection(), run_id)
+        row = self._row(self._database.connection(), run_id)
         return None if row is None else self._run(row)
 
     def version(self, run_id: str) -> str:
         """Return a short text that changes when anything to be drawn of the run does."""
-        row = self._row(self._connection(), run_id)
+        row = self._row(self._database.connection(), run_id)
         if row is None:
             return "gone"
         parts = (row["id"], self._state(row), row["n_records"], row["epoch"], row["cancel"], row["ends"])
@@ -217,7 +213,7 @@ class RunStore:
 
     def find_finished(self, key: str) -> str | None:
         """Return the id of the finished run with this key."""
-        db = self._connection()
+        db = self._database.connection()
         row = db.execute("SELECT id FROM runs WHERE key = ? AND state = 'finished'", (key,)).fetchone()
         return None if row is None else str(row["id"])
 
@@ -225,7 +221,7 @@ class RunStore:
 
     def claim(self, run_id: str) -> str | None:
         """Take a queued run for this process and return a token for the calls below; None where it is another's."""
-        with self._transaction() as db:
+        with self._database.transaction() as db:
             row = self._row(db, run_id)
             if row is None or row["state"] != "queued" or (row["owner"] is not None and not self._stale(row)):
                 return None
@@ -241,7 +237,7 @@ class RunStore:
 
         Only runs whose process is alive and waiting count, so that a dead one holds nobody up.
         """
-        row = self._row(self._connection(), run_id)
+        row = self._row(self._database.connection(), run_id)
         return 0 if row is None or row["state"] != "queued" else self._place(row)
 
     def start(self, run_id: str, owner: str) -> None:
@@ -252,7 +248,7 @@ class RunStore:
     def beat(self, run_id: str, owner: str, progress: Progress | None = None) -> bool:
         """Note that the process lives, and where the search is; True where cancel was asked for."""
         told = _pack_progress(progress)
-        with self._transaction() as db:
+        with self._database.transaction() as db:
             self._require(db, run_id, owner)
             db.execute(
                 "UPDATE runs SET heartbeat = ?, progress = coalesce(?, progress) WHERE id = ?",
@@ -274,7 +270,7 @@ class RunStore:
     ) -> bool:
         """Add a record after the last one, with how the levels before it ended; True where cancel was asked for."""
         packed, told = _pack(record), _pack_progress(progress)
-        with self._transaction() as db:
+        with self._database.transaction() as db:
             row = self._require(db, run_id, owner)
             db.execute("INSERT INTO records VALUES (?, ?, ?)", (run_id, row["n_records"], packed))
             db.execute(
@@ -318,7 +314,7 @@ class RunStore:
         )
 
     def _change(self, run_id: str, owner: str, assignments: str, values: tuple[Any, ...]) -> None:
-        with self._transaction() as db:
+        with self._database.transaction() as db:
             self._require(db, run_id, owner)
             db.execute(f"UPDATE runs SET {assignments} WHERE id = ?", (*values, run_id))  # noqa: S608 - our own text
 
@@ -344,7 +340,7 @@ class RunStore:
         return state
 
     def _place(self, row: sqlite3.Row) -> int:
-        waiting = self._connection().execute("SELECT * FROM runs WHERE state = 'queued' ORDER BY queued, id")
+        waiting = self._database.connection().execute("SELECT * FROM runs WHERE state = 'queued' ORDER BY queued, id")
         ahead = 0
         for other in waiting:
             if other["id"] == row["id"]:
@@ -400,7 +396,7 @@ class RunStore:
 
     def _read(self, run_id: str, first: int, last: int) -> list[PathRecord]:
         """Return the records of rows `first` to `last` - 1, up to the first that is missing or damaged."""
-        rows = self._connection().execute(
+        rows = self._database.connection().execute(
             "SELECT place, record FROM records WHERE run = ? AND place >= ? AND place < ? ORDER BY place",
             (run_id, first, last),
         )
@@ -414,7 +410,7 @@ class RunStore:
 
     def _cut(self, run_id: str, kept: int) -> sqlite3.Row | None:
         """Drop what follows a damaged record, so that the run can be resumed from the last good one."""
-        with self._transaction() as db:
+        with self._database.transaction() as db:
             db.execute("DELETE FROM records WHERE run = ? AND place >= ?", (run_id, kept))
             db.execute(
                 "UPDATE runs SET n_records = ?, epoch = epoch + 1, ends = '[]', owner = NULL, started = NULL, "
@@ -422,54 +418,6 @@ class RunStore:
                 (kept, f"Value {kept + 1} was damaged on the disk; the values before it are kept.", run_id),
             )
             return self._row(db, run_id)
-
-    # The file --------------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        db = self._connection()
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            yield db
-        except BaseException:
-            db.execute("ROLLBACK")
-            raise
-        db.execute("COMMIT")
-
-    def _connection(self) -> sqlite3.Connection:
-        """Return this thread's connection, opened anew in a forked child and when the file was removed or replaced."""
-        kept = getattr(self._local, "kept", None)
-        try:
-            found = (os.getpid(), self._file.stat().st_ino)
-        except FileNotFoundError:
-            found = None
-        if kept is not None and kept[0] == found:
-            connection: sqlite3.Connection = kept[1]
-            return connection
-        connection = self._open()
-        self._local.kept = ((os.getpid(), self._file.stat().st_ino), connection)
-        return connection
-
-    def _open(self) -> sqlite3.Connection:
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(self._file.with_suffix(".lock")):
-            try:
-                return self._connect()
-            except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.OperationalError):
-                    raise
-                # Not a database any more. Keep it for whoever wants to look, and start afresh.
-                self._file.rename(self._file.with_suffix(f".damaged-{int(self._clock())}"))
-                return self._connect()
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._file, timeout=BUSY_TIMEOUT, isolation_level=None)
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.executescript(_SCHEMA)
-        return connection
 
 
 def _pack_progress(progress: Progress | None) -> str | None:

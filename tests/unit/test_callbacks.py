@@ -268,6 +268,24 @@ def test_panes_are_redrawn_only_when_something_in_them_differs(services: Service
     assert clusterings_panel.is_due(now, wanted, running, {"auto": False}), "what a person chose is drawn at once"
 
 
+def test_a_page_without_a_run_shows_nothing_of_another(services: Services) -> None:
+    run_data = {"query": FLAME.to_query()}
+    assert state.run_id(run_data) == state.run_id({}) == ""
+    assert state.shown_run(services, run_data) is None
+    assert state.asked_in(run_data) == FLAME
+    assert state.store_of_path(services, None) == {}
+
+
+def test_panels_show_as_much_as_the_page_knows_of(services: Services) -> None:
+    run_data = {"id": flame(services).id, "query": FLAME.to_query()}
+    known = {"id": run_data["id"], "sigmas": [1.0, 2.0]}
+    cut = state.drawn_run(services, run_data, known)
+    assert cut is not None
+    assert (len(cut.path), cut.path.ends, cut.state) == (2, {}, "running")
+    for whole in ({}, {**known, "id": "another"}, {**known, "sigmas": [0.0] * 999}):
+        assert state.drawn_run(services, run_data, whole) == flame(services)
+
+
 # Files ---------------------------------------------------------------------------------------------------------------
 
 

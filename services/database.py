@@ -1,0 +1,83 @@
+"""One SQLite file for any number of threads and processes.
+
+Entry point: `Database`. Connections are kept for each thread, opened anew in a forked child and when the file was
+removed or replaced. A file that is no database any more is set aside.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+
+BUSY_TIMEOUT = 20.0  # seconds to wait for another process's transaction
+
+
+class Database:
+    """A file in WAL mode with a schema.
+
+    Parameters
+    ----------
+    file : Path
+        Made when first needed, with its folder, and again when it is gone.
+    schema : str
+        Statements that may be carried out again and again.
+    """
+
+    def __init__(self, file: Path, schema: str) -> None:
+        self._file = file
+        self._schema = schema
+        self._local = threading.local()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Hold the write lock while the block runs; all of it is kept, or nothing."""
+        db = self.connection()
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield db
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
+
+    def connection(self) -> sqlite3.Connection:
+        """Return this thread's connection."""
+        kept = getattr(self._local, "kept", None)
+        try:
+            found = (os.getpid(), self._file.stat().st_ino)
+        except FileNotFoundError:
+            found = None
+        if kept is not None and kept[0] == found:
+            connection: sqlite3.Connection = kept[1]
+            return connection
+        connection = self._open()
+        self._local.kept = ((os.getpid(), self._file.stat().st_ino), connection)
+        return connection
+
+    def _open(self) -> sqlite3.Connection:
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with FileLock(self._file.with_suffix(".lock")):
+            try:
+                return self._connect()
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError):
+                    raise
+                # Not a database any more. Keep it for whoever wants to look, and start afresh.
+                self._file.rename(self._file.with_suffix(f".damaged-{int(time.time())}"))
+                return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._file, timeout=BUSY_TIMEOUT, isolation_level=None)
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.executescript(self._schema)
+        return connection
