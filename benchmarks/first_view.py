@@ -1,6 +1,6 @@
 """Seconds from navigation to a drawn path, in a fresh browser and on a reload, of a server that is running.
 
-``python benchmarks/first_view.py [ADDRESS]`` (by default http://127.0.0.1:8050/). Needs requirements-dev.txt and Chromium.
+``python benchmarks/first_view.py [ADDRESS]`` (by default http://127.0.0.1:8050/). Needs what `make test` installs.
 """
 
 from __future__ import annotations
