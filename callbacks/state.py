@@ -181,8 +181,8 @@ def _worth(path: BandwidthPath, index: int) -> float:
     record = path.records[index]
     if record.nmi is not None:
         return record.nmi
-    holds = path.holds_to(index)
-    return 0.0 if holds is None or math.isinf(holds) else math.log(holds / record.sigma)
+    extent = path.extent(index)
+    return 0.0 if extent is None or math.isinf(extent.to) else math.log(extent.to / record.sigma)
 
 
 def by_bandwidth(path: BandwidthPath, indices: Sequence[int]) -> tuple[int, ...]:

@@ -132,9 +132,9 @@ def bars(path: BandwidthPath, axis_end: float, front: float | None = None) -> li
         end = _reach(path, index, axis_end, front)
         if end <= record.sigma:
             continue
-        holds = path.holds_to(index)
+        extent = path.extent(index)
         number = path.recurrences[index]
-        text = words.factor(holds / record.sigma) if holds is not None else ""
+        text = words.at_most(words.factor(extent.to / record.sigma), exact=extent.exact) if extent is not None else ""
         if number is not None:
             text = ", ".join(part for part in (f"recurs {recurrence_name(number)}", text) if part)
         drawn.append(Bar(index, lanes[record.level], record.sigma, end, text, number))
@@ -252,13 +252,8 @@ def hover_texts(path: BandwidthPath) -> list[str]:
     several = len(path.levels) > 1
     texts = []
     for index, record in enumerate(path.records):
-        holds = path.holds_to(index)
-        if holds is None:
-            until = ""
-        elif math.isinf(holds):
-            until = ", holds for every larger σ"
-        else:
-            until = f", holds to {words.sigma(holds)}"
+        extent = path.extent(index)
+        until = "" if extent is None else f", {words.lasting(extent.to, exact=extent.exact)}"
         lines = [f"<span style='font-weight:500'>σ = {words.sigma(record.sigma)}</span>{until}"]
         agreement = f"NMI {words.measure(record.nmi)}, " if record.nmi is not None else ""
         lines.append(f"{agreement}c-NNC {words.measure(record.cnnc)}")

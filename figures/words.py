@@ -1,6 +1,7 @@
 """Numbers as people read them: bandwidths, measures, factors and counts, with true minus, thousands commas and units.
 
-Entry points: `sigma` (prose and headings), `sigma_exact` (tables), `measure`, `factor`, `count`, `plural`, `clip`.
+Entry points: `sigma` (prose and headings), `sigma_exact` (tables), `measure`, `factor`, `at_most`, `lasting`,
+`count`, `plural`, `clip`, `duration`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,18 @@ def factor(value: float) -> str:
     if value >= 1e5:
         return f"{_scientific(value, 1)} ×"
     return f"{value:,.0f}×" if value >= 9.95 else f"{value:.1f}×"
+
+
+def at_most(text: str, *, exact: bool) -> str:
+    """Return the text of a number, marked where the number is only a bound ("≤ 28.56")."""
+    return text if exact else f"≤ {text}"
+
+
+def lasting(to: float, *, exact: bool) -> str:
+    """Return how far a partition is there, in words."""
+    if math.isinf(to):
+        return "holds for every larger σ"
+    return f"holds to σ = {sigma(to)}" if exact else f"changes by σ = {sigma(to)}"
 
 
 def count(value: int) -> str:

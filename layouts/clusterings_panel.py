@@ -5,7 +5,6 @@ Entry points: `panel`, and what callbacks write into it: `panes`, `axis_options`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -163,10 +162,10 @@ def measures(view: ResultView, index: int) -> list[str]:
 
 def holds(view: ResultView, index: int) -> str:
     """Return how far a partition holds, in words."""
-    value = view.path.holds_to(index)
-    if value is None:
+    extent = view.path.extent(index)
+    if extent is None:
         return "still holding" if view.active_state else "not searched further"
-    return "holds for every larger σ" if math.isinf(value) else f"holds to σ = {words.sigma(value)}"
+    return words.lasting(extent.to, exact=extent.exact)
 
 
 def caption(place: int, moved: int | None) -> str:

@@ -27,7 +27,8 @@ DEFINITIONS = {
     ),
     "Stability": (
         "Each bar is one clustering, as long as the range of σ (log scale) over which no point moves. 4.9× means that "
-        "σ can grow 4.9 times before the first point changes cluster."
+        "σ can grow 4.9 times before the first point changes cluster; ≤ 2.0× that it changes by then, where the search "
+        "has not looked in between."
     ),
     "Kernel": (
         "σ is in squared units of the data. For scikit-learn gamma = 1/σ. For the form exp(−‖x−y‖²/2s²) the width is "

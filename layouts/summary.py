@@ -184,13 +184,8 @@ def _nothing_yet(view: ResultView) -> list[Component]:
 def _worth(view: ResultView) -> str:
     assert view.recommended is not None
     record = view.path.records[view.recommended]
-    holds = view.path.holds_to(view.recommended)
-    if holds is None:
-        lasts = ""
-    elif math.isinf(holds):
-        lasts = "holds for every larger σ"
-    else:
-        lasts = f"holds until σ = {words.sigma(holds)}"
+    extent = view.path.extent(view.recommended)
+    lasts = "" if extent is None else words.lasting(extent.to, exact=extent.exact)
     agrees = f"agrees with the labels at NMI {words.measure(record.nmi)}" if record.nmi is not None else ""
     first = " and ".join(part for part in (agrees, lasts) if part)
     sentences = [f"It {first}."] if first else []

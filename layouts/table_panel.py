@@ -104,16 +104,16 @@ def rows(view: ResultView, chosen: str) -> list[Row]:
 
 def _row(view: ResultView, index: int) -> Row:
     record = view.path.records[index]
-    holds = view.path.holds_to(index)
-    decades = 0.0 if holds is None else _decades(record.sigma, holds)
+    extent = view.path.extent(index)
+    decades = 0.0 if extent is None else _decades(record.sigma, extent.to)
     return {
         "id": str(index),
         "index": index,
         "letter": LETTERS[view.selection.index(index)] if index in view.selection else "",
         "sigma": record.sigma,
         "sigma_text": words.sigma_exact(record.sigma),
-        "holds": _LAST if holds is None or math.isinf(holds) else holds,
-        "holds_text": "…" if holds is None else words.sigma_exact(holds),
+        "holds": _LAST if extent is None or math.isinf(extent.to) else extent.to,
+        "holds_text": "…" if extent is None else words.at_most(words.sigma_exact(extent.to), exact=extent.exact),
         "decades": decades,
         "bar": f"{min(decades / _BAR_DECADES, 1.0) * _BAR_PX:.0f}px",
         "moved": len(record.moved),

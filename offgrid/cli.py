@@ -215,8 +215,10 @@ def _bound_in_words(search: BandwidthSearch) -> str:
 
 
 def _holds_to(path: BandwidthPath, index: int) -> str:
-    value = path.holds_to(index)
-    return "unknown" if value is None else "∞ (k-means)" if math.isinf(value) else f"{value:.6g}"
+    extent = path.extent(index)
+    if extent is None:
+        return "unknown"
+    return "∞ (k-means)" if math.isinf(extent.to) else f"{'' if extent.exact else '≤ '}{extent.to:.6g}"
 
 
 def _number(value: float | None) -> str:

@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 
 EndReason = Literal["k-means", "limit", "budget"]
 
+# Bandwidths nearer to each other than this look the same to three figures.
+_LEGIBLE = 0.005
+
 
 @dataclass(frozen=True, eq=False)
 class PathRecord:
@@ -129,6 +132,17 @@ class LevelEnd:
         return cls(int(values["level"]), values["reason"], float(values["holds_to"]))
 
 
+@dataclass(frozen=True)
+class Extent:
+    """How far a partition is there: up to the bandwidth `to`, ``inf`` at the k-means end.
+
+    `exact` is False where the search did not look closely: a point moves at `to`, and may do so before.
+    """
+
+    to: float
+    exact: bool
+
+
 class BandwidthPath:
     """The records of a search in the order found, levels one after the other, finished or still growing.
 
@@ -162,6 +176,16 @@ class BandwidthPath:
             return self.records[index + 1].below
         end = self.ends.get(record.level)
         return None if end is None else end.holds_to
+
+    def extent(self, index: int) -> Extent | None:
+        """How far the record's partition is there, to the width that a person can read; None while unknown."""
+        holds = self.holds_to(index)
+        if holds is None:
+            return None
+        last = index + 1 == len(self.records) or self.records[index + 1].level != self.records[index].level
+        changes = holds if last else self.records[index + 1].critical
+        exact = changes <= holds * (1.0 + _LEGIBLE)
+        return Extent(holds if exact else changes, exact)
 
     @cached_property
     def recurrences(self) -> tuple[int | None, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -34,7 +35,7 @@ def record(
     return PathRecord(
         sigma=sigma,
         below=sigma if below is None else below,
-        critical=sigma,
+        critical=sigma if below is None else below,
         labels=np.array(labels, dtype=np.int32),
         moved=np.array(moved, dtype=np.int64),
         cnnc=0.5 - 0.1 * math.log10(sigma),
@@ -91,6 +92,11 @@ class TestBars:
         assert [(bar.low, bar.high) for bar in drawn] == [(1, 10), (10, 100), (100, 1000), (1000, 5000)]
         assert [bar.text for bar in drawn] == ["9.0×", "recurs a, 9.8×", "9.9×", "recurs a, to ∞"]
         assert [bar.recurrence for bar in drawn] == [None, 0, None, 0]
+
+    def test_a_bar_says_where_its_factor_is_a_bound(self) -> None:
+        coarse = BandwidthPath([record(1, [0, 1]), replace(record(2, [0, 0], [1], below=1), critical=2.0)])
+        assert [bar.text for bar in bars(coarse, axis_end=9)] == ["≤ 2.0×"]
+        assert "changes by σ = 2.00" in hover_texts(coarse)[0]
 
     def test_each_level_has_its_lane(self, two_levels: BandwidthPath) -> None:
         drawn = bars(two_levels, axis_end=40)
@@ -186,7 +192,7 @@ class TestLetters:
 def test_hover_texts_name_value_measures_and_moves(path: BandwidthPath) -> None:
     first, second, _, last = hover_texts(path)
     assert "σ = 1.00" in first
-    assert "holds to 9.00" in first
+    assert "holds to σ = 9.00" in first
     assert first.endswith("first value")
     assert "NMI 0.300, c-NNC 0.400" in second
     assert second.endswith("1 point moved")

@@ -27,7 +27,7 @@ CONTROLS = {"NumberInput", "Select", "MultiSelect", "SegmentedControl", "ActionI
 
 
 def record(sigma: float, labels: list[int], moved: list[int], cnnc: float, below: float) -> PathRecord:
-    return PathRecord(sigma, below, sigma, np.array(labels, dtype=np.int32), np.array(moved), cnnc, 0.9, 0.8)
+    return PathRecord(sigma, below, below, np.array(labels, dtype=np.int32), np.array(moved), cnnc, 0.9, 0.8)
 
 
 @pytest.fixture
@@ -145,14 +145,14 @@ class TestSummary:
             text_of(answer) == "Recommended σ = 90.8, because its clustering has the lowest c-NNC on the path, 0.197."
         )
         assert text_of(worth) == (
-            "It agrees with the labels at NMI 0.900 and holds until σ = 990. "
+            "It agrees with the labels at NMI 0.900 and holds to σ = 990. "
             "Ordinary k-means, the far end of the path, reaches 0.900."
         )
 
     def test_without_labels_the_cost_is_compared(self, view: ResultView) -> None:
         bare = BandwidthPath([replace(r, nmi=None, ari=None) for r in view.path.records], view.path.ends.values())
         told = text_of(summary.summary(replace(view, path=bare, has_labels=False)))
-        assert told.endswith("It holds until σ = 990. Ordinary k-means, the far end of the path, has c-NNC 0.200.")
+        assert told.endswith("It holds to σ = 990. Ordinary k-means, the far end of the path, has c-NNC 0.200.")
 
     def test_the_far_end_may_be_the_answer(self, view: ResultView) -> None:
         assert "It is also what ordinary k-means finds" in text_of(summary.summary(replace(view, recommended=2)))
@@ -230,7 +230,7 @@ class TestTable:
         assert rows[0]["decades"] == pytest.approx(math.log10(9))
 
     def test_filters(self, view: ResultView) -> None:
-        records = [replace(view.path.records[0], sigma=1.01**i, below=1.01**i) for i in range(40)]
+        records = [replace(view.path.records[0], sigma=1.01**i, below=1.01**i, critical=1.01**i) for i in range(40)]
         long = replace(view, path=BandwidthPath(records), recommended=7, selection=(3,))
         assert [row["index"] for row in table_panel.rows(long, "long")] == [3, 7]
         assert [row["index"] for row in table_panel.rows(long, "newest")] == list(range(32, 40))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offgrid import BandwidthPath, BandwidthSearch, PathRecord
-from offgrid.path import LevelEnd, partition_key
+from offgrid.path import Extent, LevelEnd, partition_key
 
 
 def record(sigma, labels, *, below=None, level=1, moved=(), **more):
@@ -80,6 +80,30 @@ def test_how_far_partitions_hold():
     growing = BandwidthPath(RECORDS[:3])
     assert [growing.holds_to(i) for i in range(3)] == [1.5, 2.5, None]
     assert BandwidthPath(RECORDS[:4], ENDS[:1]).holds_to(2) == math.inf
+
+
+def test_an_extent_is_exact_only_where_the_search_has_looked_closely():
+    path = BandwidthPath(RECORDS, ENDS)
+    # `critical` is the record's own sigma here: a point was seen to move at 2, and none at 1.5
+    assert [path.extent(i) for i in range(5)] == [
+        Extent(2.0, False), Extent(3.0, False), Extent(math.inf, True), Extent(1.3, False), Extent(1.75, True)
+    ]  # fmt: skip
+    assert BandwidthPath(RECORDS[:3]).extent(2) is None
+    close = [RECORDS[0], record(2.0, [0, 1, 1], below=2.0 - 1e-6)]
+    assert BandwidthPath(close).extent(0) == Extent(2.0 - 1e-6, True)
+
+
+@pytest.mark.parametrize(("method", "exact"), [("certified", True), ("dyadic", False)])
+def test_extents_of_a_search(method, exact):
+    X = reference.sample(3, 40, 2, 3)[0]
+    search = BandwidthSearch(3, method=method, depths=(1,), random_state=0).fit(X)
+    path = BandwidthPath(search.path_, search.ends_)
+    assert len(path) > 2
+    for i in range(len(path) - 1):
+        extent = path.extent(i)
+        assert extent is not None
+        assert extent.exact is exact
+        assert path.records[i].sigma < extent.to <= path.records[i + 1].sigma
 
 
 def test_recurrences_are_of_partitions_not_of_names():
