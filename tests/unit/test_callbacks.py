@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from callbacks.path_panel import drawn_path
 from callbacks.settings_panel import checked, data_values, decoded, proposed_view
 from callbacks.state import Look
 from layouts import ids
-from offgrid.datasets.model import Points
 from offgrid.errors import InputError
 from offgrid.path import BandwidthPath, LevelEnd, PathRecord
 from offgrid.selection import recommend
@@ -222,6 +220,13 @@ def chosen(path: BandwidthPath, data: Any, *, growing: bool = False) -> tuple[tu
     return state.selection_of(data, path, best and best.index, growing=growing)
 
 
+def test_an_address_selects_six_at_most(services: Services) -> None:
+    run = flame(services)
+    chosen = state.parse_selection("0,1,2,3,4,5,6,7,8")
+    assert len(run.path) > 9
+    assert state.result_view(services, FLAME, run, chosen, WIDE).selection == (0, 1, 2, 3, 4, 5)
+
+
 def test_nobody_chose_best_labels_recommended_and_the_far_end() -> None:
     path = path_of(record(1, 0.5, 0.2), record(2, 0.4, 0.9), record(3, 0.1, 0.8), record(4, 0.2, 0.7))
     assert chosen(path, {"auto": True}) == ((1, 2, 3), 2)
@@ -412,49 +417,3 @@ def test_no_trace_reaches_a_person(caplog: pytest.LogCaptureFixture) -> None:
     sentence = logs.describe(KeyError("secret"), "The search")
     assert sentence == "The search failed (KeyError). The log of the server says more."
     assert "secret" in caplog.text
-
-
-# Speed ---------------------------------------------------------------------------------------------------------------
-
-
-def long_path(points: Points, k: int, count: int) -> BandwidthPath:
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, k, len(points.X)).astype(np.int32)
-    records = []
-    for i in range(count):
-        moved = rng.choice(len(labels), 60, replace=False)
-        labels = labels.copy()
-        labels[moved] = rng.integers(0, k, 60)
-        records.append(PathRecord(1.05**i, 1.05**i, 1.05**i, labels, np.sort(moved), 0.5 / (i + 1), 0.4, 0.3))
-    return BandwidthPath(records, [LevelEnd(1, "k-means", float("inf"))])
-
-
-def quickest(work: Callable[[], Any], times: int = 7) -> float:
-    """Return the least time of several, in seconds: the others met other work on the machine."""
-    import time
-
-    durations = []
-    for _ in range(times):
-        begin = time.perf_counter()
-        work()
-        durations.append(time.perf_counter() - begin)
-    return min(durations)
-
-
-def test_a_selection_at_3100_points_is_answered_within_100_ms(services: Services) -> None:
-    asked = RunSettings(DataSpec("builtin:d31"), SearchSettings(31))
-    points = services.points(asked.data)
-    run = replace(flame(services), path=long_path(points, 31, 120))
-    selection = {"auto": False, "indices": [3, 30, 50, 70, 90, 110], "active": 3}
-
-    def answer_panes() -> None:
-        view = state.result_view(services, asked, run, selection, WIDE)
-        axes = ("column:0", "column:1")
-        panes = clusterings_panel.drawn_panes(services, view, points, 31, axes=axes, truth="clusters")
-        json.dumps(panes, default=lambda part: part.to_plotly_json())
-
-    def answer_path() -> None:
-        json.dumps(drawn_path(state.result_view(services, asked, run, selection, WIDE)))
-
-    assert quickest(answer_panes) < 0.1
-    assert quickest(answer_path) < 0.1
