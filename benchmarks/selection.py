@@ -1,6 +1,6 @@
 """Milliseconds that the server takes to answer a selection on a path of 3,100 points: six clusterings, and the path.
 
-``python -m benchmarks.selection`` from the top folder. The search (D31, 40 values) is done first, in a folder of its own.
+``python -m benchmarks.selection`` from the top folder. The search (D31, 40 values) is done first..
 """
 
 from __future__ import annotations
