@@ -1,6 +1,6 @@
 """Milliseconds that the server takes to answer a selection on a path of 3,100 points: six clusterings, and the path.
 
-``python -m benchmarks.selection`` from the top folder. The search (D31, 40 values) is done first..
+``python -m benchmarks.selection`` from the top folder. The search (D31, 40 values) is done first.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from callbacks import clusterings_panel, state
 from callbacks.path_panel import drawn_path
+from layouts.views import ResultView
 from services.context import Services
 from services.jobs import execute
 from services.points import DataSpec
@@ -43,7 +44,7 @@ def main() -> None:
         execute(run_id, services)
         points = services.points(ASKED.data)
 
-        def view() -> state.ResultView:
+        def view() -> ResultView:
             return state.result_view(services, ASKED, services.runs.get(run_id), CHOSEN, state.Look())
 
         def answer_panes() -> str:

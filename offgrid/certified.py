@@ -1,15 +1,17 @@
 """The certified search for the critical value: nothing moves below it that was not looked for.
 
-Entry point: `find`. The idea: every sum S(t) of exp(t L) is convex in t, so over an interval it lies above its tangents
-and below its chord. A margin (own proximity minus another cluster's) is a difference of two such sums; tangents under
-the one and the chord over the other bound it from below on the whole interval (`intervals.lower_bounds`). Rows whose
-bounds are positive are certified quiet there and are not looked at again; what is left is cut in two, nearer part
-first, until an interval narrower than `rtol` is left whose far end moves a point.
+Entry points: `find`, and `holds_to_the_end`. The idea: every sum S(t) of exp(t L) is convex in t, so over an interval
+it lies above its tangents and below its chord. A margin (own proximity minus another cluster's) is a difference of two
+such sums; tangents under the one and the chord over the other bound it from below on the whole interval
+(`engine.margins`). Rows whose bounds are positive are certified quiet there and are not looked at again; what is left
+is cut in two, nearer part first, until an interval narrower than `rtol` is left whose far end moves a point
+(`engine.certificate`). How far each interval goes is decided in `engine.descent`, which also has the whole search as
+one compiled routine for small data.
 
 Towards t = 0 margins vanish like t, so the last interval is certified for margins divided by t: their limit is ordinary
 k-means, and a partition that survives it has no critical value at all.
 
-Cost: about two kernel passes a critical value, plus m n kernel entries for each look at m remaining rows.
+Cost: about one kernel pass (n**2 entries) a critical value, plus m n entries for each look at m remaining rows.
 """
 
 from __future__ import annotations
@@ -20,18 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from offgrid import intervals
+from offgrid.engine import certificate, descent, margins, series
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
-from offgrid.engine.series import SelfSums
-from offgrid.intervals import Interval
-from offgrid.proximity import Evaluation, evaluate
-
-# Ratio of the ends of an interval of t: never wider than this unless the interval before was certified at once.
-_WIDEST = 1.5
-_NARROWEST = 1.02
-# Where no exponent t L exceeds this, the kernel is flat: exp(t L) is 1 + t L up to rounding.
-_FLAT = 1e-9
+from offgrid.engine.threads import SERIAL_COST
+from offgrid.proximity import Evaluation, evaluate, with_self_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,24 +52,31 @@ def find(pairs: Pairs, partition: Partition, start: Evaluation, *, rtol: float, 
     stop_t : float
         Stop where the partition is certified down to here.
     """
+    if not pairs.worth_threads:
+        t, quiet_to, labels, uncertified, entries = descent.descend(
+            pairs.layout(partition), partition.inverse_sizes, start.t, start.sums, start.slopes, start.self_sums,
+            start.self_slopes, rtol, stop_t, pairs.largest, pairs.mean,
+        )  # fmt: skip
+        pairs.entries += entries
+        return Found(t, quiet_to, labels, uncertified)
     search = _Search(pairs, partition, rtol)
-    near, ratio = start, _WIDEST
+    near, ratio = start, descent.WIDEST
     while near.t > stop_t:
-        if near.t * pairs.largest < _FLAT:
+        if near.t * pairs.largest < certificate.FLAT:
             # margins are linear in t from here on: they shrink, and none that is quiet now can become a move
             return Found(0.0, stop_t, partition.labels, search.uncertified)
-        far = search.far_end(near, ratio, stop_t)
-        looked_before = search.looks
-        found = search.settle(Interval(far, near))
+        far = search.look_ahead(near, ratio, stop_t)
+        looks = search.looks
+        found = search.settle(far, near)
         if found is not None:
             return found
-        ratio = min(ratio, 1e150) ** 2 if search.looks == looked_before else _WIDEST
+        ratio = descent.widened(ratio, search.looks - looks)
         near = far
     return Found(0.0, near.t, partition.labels, search.uncertified)
 
 
 class _Search:
-    """One search: the pairs, the partition, and what is counted on the way."""
+    """One search whose sums are spread over threads: the pairs, the partition, and what is counted on the way."""
 
     def __init__(self, pairs: Pairs, partition: Partition, rtol: float) -> None:
         self.pairs = pairs
@@ -84,55 +86,70 @@ class _Search:
         self.looks = 0
         self._next_limit_try = math.inf
 
-    def far_end(self, near: Evaluation, ratio: float, stop_t: float) -> Evaluation:
-        """Choose how far to look ahead of `near`, and evaluate all rows there.
-
-        A little beyond where the first margin would vanish if it went on in a straight line; all the way to t = 0 where
-        no margin seems to vanish before and the kernel is flat enough for that to be likely.
-        """
-        crossing = intervals.predicted_crossing(near, self.partition)
-        flat = near.t * self.pairs.mean < 1.0 and crossing < 0.3 * near.t
-        if stop_t == 0.0 and flat and near.t < self._next_limit_try:
+    def look_ahead(self, near: Evaluation, ratio: float, stop_t: float) -> Evaluation:
+        """Evaluate all rows at the far end of the next interval."""
+        crossing = margins.predicted_crossing(
+            near.t, self.partition.labels, self.partition.inverse_sizes, near.sums, near.slopes, near.self_sums,
+            near.self_slopes,
+        )  # fmt: skip
+        t = descent.far_end(near.t, crossing, self.pairs.mean, ratio, stop_t, self._next_limit_try)
+        if t == 0.0:
             self._next_limit_try = near.t / 4.0
-            return intervals.at_the_end(self.pairs, self.partition)
-        predicted = (near.t / crossing) ** 1.3 if crossing > 0.0 else math.inf
-        t = near.t / min(max(predicted, _NARROWEST), ratio)
-        return evaluate(self.pairs, self.partition, max(t, stop_t))
+            return _at_the_end(self.pairs, self.partition)
+        return evaluate(self.pairs, self.partition, t)
 
-    def settle(self, interval: Interval) -> Found | None:
-        """Certify the interval, or return the first t in it that moves a point."""
-        series = SelfSums(self.pairs, self.partition)
-        waiting = [(interval, False)]
-        while waiting:
-            piece, halve = waiting.pop()
-            left = piece.uncertified_rows(self.partition)
-            if len(left) > 0:
-                tied = piece.tied_rows(self.partition)
-                self.uncertified += len(tied)
-                left = np.setdiff1d(left, tied)
-            if len(left) == 0:
-                continue
-            piece = piece.restricted(left)
-            if piece.near.t <= piece.far.t * (1.0 + self.rtol):
-                labels = piece.far.stepped(self.partition)
-                if not np.array_equal(labels, self.partition.labels):
-                    return Found(piece.far.t, piece.near.t, labels, self.uncertified)
-                self.uncertified += len(left)
-                continue
-            if piece.far.t == 0.0 and piece.near.t * self.pairs.largest < _FLAT:
-                # a tie in ordinary k-means itself: it cannot be told apart from a move at any bandwidth
-                self.uncertified += len(left)
-                continue
-            t = piece.middle() if halve else piece.cut(self.partition, self.rtol)
-            middle = self._look(left, t, interval, series)
-            # a foretold crossing that takes off less than a tenth was no good: the rest is halved
-            rest = Interval(piece.far, middle)
-            waiting += [(rest, rest.width > 0.9 * piece.width), (Interval(middle, piece.near), False)]
-        return None
+    def settle(self, far: Evaluation, near: Evaluation) -> Found | None:
+        """Certify the interval between two evaluations of all rows, or return the first t in it that moves a point."""
+        labels = self.partition.labels
+        rows = np.flatnonzero(_open_rows(self.partition, far, near))
+        if len(rows) == 0:
+            return None
+        chain = certificate.new_chain(self.partition.inverse_sizes, rows, far.t == 0.0)
+        for end in (far, near):
+            certificate.append(chain, end.t, end.sums[rows], end.slopes[rows], end.self_sums, end.self_slopes)
+        layout, largest = self.pairs.layout(self.partition), self.pairs.largest
+        while True:
+            action = certificate.advance(chain, layout, far.t, near.t, largest, self.rtol, SERIAL_COST)
+            if action != certificate.LOOK:
+                break
+            if certificate.is_full(chain):
+                chain = certificate.grown(chain)
+            self._look(chain, far.t, near.t)
+        self.looks += int(chain.counts[certificate.LOOKS])
+        self.uncertified += int(chain.counts[certificate.UNCERTIFIED])
+        self.pairs.entries += int(chain.counts[certificate.ENTRIES])
+        if action == certificate.CERTIFIED:
+            return None
+        return Found(*certificate.move_found(chain, labels), self.uncertified)
 
-    def _look(self, rows: NDArray[np.int64], t: float, interval: Interval, series: SelfSums) -> Evaluation:
-        """Evaluate a few rows at t; the clusters' self-sums come from a series over the interval."""
-        self.looks += 1
-        sums, slopes = self.pairs.cluster_sums(self.partition, t, rows)
-        self_sums, self_slopes = series.at(t, interval.far.t, interval.near.t)
-        return Evaluation(t, rows, sums, slopes, self_sums, self_slopes)
+    def _look(self, chain: certificate.Chain, lowest: float, highest: float) -> None:
+        """Evaluate the rows left of the piece at hand; the clusters' self-sums come from a series over the interval."""
+        t = float(chain.reals[certificate.LOOK_T])
+        if not certificate.covers(chain, t):
+            centre, half_width = series.span(t, lowest, highest)
+            order = series.order_for(centre, half_width)
+            moments = self.pairs.self_moments(self.partition, centre, half_width, order)
+            chain.terms[: order + 1] = series.coefficients(moments)
+            chain.reals[certificate.CENTRE], chain.reals[certificate.HALF_WIDTH] = centre, half_width
+            chain.counts[certificate.ORDER] = order
+        left = np.flatnonzero(chain.left[chain.slots[chain.counts[certificate.LENGTH] - 1]])
+        certificate.insert(chain, left, *self.pairs.cluster_sums(self.partition, t, chain.rows[left]))
+
+
+def _open_rows(partition: Partition, far: Evaluation, near: Evaluation) -> NDArray[np.bool_]:
+    ends = ((end.t, end.sums, end.slopes, end.self_sums, end.self_slopes) for end in (far, near))
+    result: NDArray[np.bool_] = certificate.open_rows(
+        partition.labels, partition.inverse_sizes, *next(ends), *next(ends)
+    )
+    return result
+
+
+def _at_the_end(pairs: Pairs, partition: Partition) -> Evaluation:
+    """Return the evaluation at t = 0: the limits of the sums over t, which make kernel k-means ordinary k-means."""
+    sums, slopes = pairs.limit_sums(partition)
+    return with_self_sums(partition, 0.0, pairs.all_rows, sums, slopes)
+
+
+def holds_to_the_end(pairs: Pairs, partition: Partition, near: Evaluation) -> bool:
+    """Return whether it is certified that nothing moves for any t below ``near.t``, all the way to ordinary k-means."""
+    return not _open_rows(partition, _at_the_end(pairs, partition), near).any()

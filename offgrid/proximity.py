@@ -10,11 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from offgrid.engine.margins import TOLERANCE
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
-
-# A point moves only if another proximity exceeds its own cluster's by more than this (proximities are at most 1).
-TOLERANCE = 1e-12
 
 _Floats = NDArray[np.float64]
 
@@ -60,7 +58,7 @@ class Evaluation:
 def evaluate(pairs: Pairs, partition: Partition, t: float) -> Evaluation:
     """Evaluate all rows at t: one kernel pass."""
     sums, slopes = pairs.cluster_sums(partition, t)
-    return with_self_sums(partition, t, np.arange(pairs.n), sums, slopes)
+    return with_self_sums(partition, t, pairs.all_rows, sums, slopes)
 
 
 def with_self_sums(

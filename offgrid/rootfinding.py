@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offgrid.engine.partition import Partition
-from offgrid.intervals import smallest_margin
 from offgrid.kernels import KernelOnData
 from offgrid.proximity import Evaluation, evaluate
 
@@ -54,7 +53,7 @@ def newton(
     else:
         return Seen(math.inf, high, partition.labels)
     while high - low > rtol * low:
-        margin, slope = smallest_margin(evaluation, partition)
+        margin, slope = _smallest_margin(evaluation, partition)
         at = kernel.sigma(evaluation.t)
         # dg / dsigma = -dg / dt * t / sigma
         root = at + margin * at / (slope * evaluation.t) if slope != 0.0 else math.nan
@@ -70,6 +69,17 @@ def newton(
         else:
             high, labels = sigma, stepped
     return Seen(high, low, labels)
+
+
+def _smallest_margin(evaluation: Evaluation, partition: Partition) -> tuple[float, float]:
+    """Return the smallest margin (own proximity minus another's) of any row, and its t-derivative."""
+    everyone, own, inverse = np.arange(len(evaluation.rows)), partition.labels, partition.inverse_sizes
+    values = evaluation.proximities(partition)
+    slopes = 2.0 * evaluation.slopes * inverse - evaluation.self_slopes * inverse**2
+    margins = values[everyone, own][:, None] - values
+    margins[everyone, own] = np.inf
+    row, cluster = np.unravel_index(margins.argmin(), margins.shape)
+    return float(margins[row, cluster]), float(slopes[row, own[row]] - slopes[row, cluster])
 
 
 def bisect(kernel: KernelOnData, partition: Partition, start: Evaluation, *, limit: float = math.inf) -> Seen:

@@ -19,9 +19,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from offgrid.bounds import bandwidth_lower_bound
+from offgrid.certified import holds_to_the_end
 from offgrid.critical import LIMITING, METHODS, CriticalValue, Method, find_critical
 from offgrid.errors import InputError
-from offgrid.intervals import holds_to_the_end
 from offgrid.kernels import RBF, Kernel, KernelOnData
 from offgrid.kmeans import best_of
 from offgrid.lloyd import Converged, iterate

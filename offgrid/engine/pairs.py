@@ -7,12 +7,15 @@ Entry points: `Pairs.from_points(points)` (squared distances; stored from `STORE
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from offgrid.engine import sums
+from offgrid.engine.layout import Layout
 from offgrid.engine.partition import Partition
 from offgrid.engine.threads import over_chunks, over_rows
 
@@ -21,10 +24,21 @@ STORE_FROM = 7
 
 _Floats = NDArray[np.float64]
 _MANY_PAIRS = 20_000_000
-# All pairs are met in this many chunks of rows, from this many rows on.
-_CHUNKS = 8
-_CHUNKED_FROM = 400
+# Pairs in a chunk of rows, at least, and chunks, at most: a chunk is handed to a thread.
+_CHUNK = 300_000
+_CHUNKS = 64
 _NO_MATRIX = np.zeros((0, 0))
+
+
+@lru_cache(maxsize=32)
+def _equal_work(n: int) -> list[int]:
+    """Return where to cut the rows so that each chunk meets about as many pairs, each row those after it.
+
+    The same for any number of threads, so that sums are added in the same order.
+    """
+    chunks = min(max(n * n // (2 * _CHUNK), 1), _CHUNKS)
+    shares = np.linspace(0.0, 1.0, chunks + 1)
+    return np.unique(np.round(n * (1.0 - np.sqrt(1.0 - shares))).astype(np.int64)).tolist()
 
 
 class Pairs:
@@ -33,6 +47,8 @@ class Pairs:
     Attributes
     ----------
     n : int
+    all_rows : ndarray of int64, shape (n,)
+        0 ... n - 1.
     entries : int
         Kernel entries evaluated so far; `passes` gives them in units of n**2.
     """
@@ -44,8 +60,8 @@ class Pairs:
         self.n = len(points)
         self.entries = 0
         self.diagonal = matrix.diagonal() if matrix is not None else np.zeros(self.n)
-        self._all_rows = np.arange(self.n)
-        self._sorted: tuple[NDArray[np.int64] | None, _Floats] = (None, np.zeros((0, self.n)))
+        self.all_rows = np.arange(self.n)
+        self._laid_out: tuple[Partition | None, Any] = (None, None)
 
     @classmethod
     def from_points(cls, points: _Floats) -> Pairs:
@@ -60,6 +76,11 @@ class Pairs:
     def from_exponents(cls, matrix: _Floats) -> Pairs:
         """Pairs with any symmetric L, a float64 array (n, n)."""
         return cls(np.ascontiguousarray(matrix, dtype=np.float64), np.zeros((len(matrix), 0)))
+
+    @property
+    def worth_threads(self) -> bool:
+        """Whether a pass over all pairs is spread over threads: fewer pairs are met faster by one."""
+        return len(_equal_work(self.n)) > 2
 
     @property
     def passes(self) -> float:
@@ -126,11 +147,15 @@ class Pairs:
         sums.squared_distances(self.points[index], np.ascontiguousarray(self.points.T), 0, self.n, out)
         return out
 
-    def _layout(self, order: NDArray[np.int64]) -> tuple[bool, _Floats, _Floats, _Floats, NDArray[np.int64]]:
-        """Return what the compiled functions take first; features are put in order, once for the order used last."""
-        if self._sorted[0] is not order and not self.stored:
-            self._sorted = (order, np.ascontiguousarray(self.points[order].T))
-        return self.stored, self.matrix, self.points, self._sorted[1], order
+    def layout(self, partition: Partition) -> Layout:
+        """Return what the compiled functions need; features are put in order, once for the partition used last."""
+        if self._laid_out[0] is not partition:
+            self._laid_out = (partition, self._layout(partition.order, partition.offsets, partition.labels))
+        return self._laid_out[1]
+
+    def _layout(self, order: NDArray[np.int64], offsets: NDArray[np.int64], labels: NDArray[np.int64]) -> Layout:
+        features = _NO_MATRIX if self.stored else np.ascontiguousarray(self.points[order].T)
+        return Layout(self.stored, self.matrix, self.points, features, order, offsets, labels)
 
     def cluster_sums(
         self, partition: Partition, t: float, rows: NDArray[np.int64] | None = None
@@ -141,7 +166,7 @@ class Pairs:
         """
         if rows is None:
             return self._symmetric_sums(partition, t)
-        return self._row_sums(partition.order, partition.offsets, t, rows)
+        return self._row_sums(self.layout(partition), t, rows)
 
     def sums_over(
         self, columns: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters: int, t: float
@@ -149,75 +174,61 @@ class Pairs:
         """Return sums of exp(t L) from every row to some columns, by the columns' clusters, and their t-derivatives."""
         order = columns[np.argsort(clusters, kind="stable")]
         offsets = np.concatenate(([0], np.cumsum(np.bincount(clusters, minlength=n_clusters))))
-        return self._row_sums(order, offsets, t, self._all_rows)
+        return self._row_sums(self._layout(order, offsets, clusters), t, self.all_rows)
 
-    def _row_sums(
-        self, order: NDArray[np.int64], offsets: NDArray[np.int64], t: float, rows: NDArray[np.int64]
-    ) -> tuple[_Floats, _Floats]:
-        totals, slopes = np.empty((2, len(rows), len(offsets) - 1))
-        layout = self._layout(order)
+    def _row_sums(self, layout: Layout, t: float, rows: NDArray[np.int64]) -> tuple[_Floats, _Floats]:
+        totals, slopes = np.empty((2, len(rows), len(layout.offsets) - 1))
 
         def work(first: int, last: int) -> None:
-            sums.cluster_sums(*layout, offsets, rows, t, totals, slopes, first, last)
+            sums.cluster_sums(layout, rows, t, totals, slopes, first, last)
 
-        self._run(work, len(rows), len(rows) * len(order))
+        self._run(work, len(rows), len(rows) * len(layout.order))
         return totals, slopes
 
     def _symmetric_sums(self, partition: Partition, t: float) -> tuple[_Floats, _Floats]:
-        k = partition.n_clusters
-        # chunks of equal work, the same for any number of threads, so that sums are added in the same order
-        shares = np.linspace(0.0, 1.0, (_CHUNKS if self.n >= _CHUNKED_FROM else 1) + 1)
-        edges = np.round(self.n * (1.0 - np.sqrt(1.0 - shares))).astype(np.int64)
-        totals, slopes = np.zeros((2, self.n, k))
-        columns = np.zeros((2, len(edges) - 1, k, self.n))
-        layout = self._layout(partition.order)
+        layout = self.layout(partition)
+        totals, slopes = np.zeros((2, self.n, partition.n_clusters))
+        edges = _equal_work(self.n)
+        columns: list[_Floats] = []
+        for first, last in pairwise(edges):
+            in_order = partition.labels[partition.order[[first, last - 1]]]
+            columns.append(np.zeros((2, in_order[1] - in_order[0] + 1, self.n - first)))
 
         def work(chunk: int, end: int) -> None:
             for c in range(chunk, end):
-                sums.symmetric_sums(
-                    *layout, partition.offsets, partition.labels, t, totals, slopes, columns[0, c], columns[1, c],
-                    edges[c], edges[c + 1],
-                )  # fmt: skip
+                sums.symmetric_sums(layout, t, totals, slopes, columns[c][0], columns[c][1], edges[c], edges[c + 1])
 
-        over_chunks(work, len(edges) - 1)
+        over_chunks(work, len(columns))
+        for first, (column_sums, column_slopes) in zip(edges, columns, strict=False):
+            sums.add_columns(layout, first, column_sums, column_slopes, totals, slopes)
         self.entries += self.n * (self.n - 1) // 2
-        own = np.exp(t * self.diagonal)
-        totals[self._all_rows, partition.labels] += own
-        slopes[self._all_rows, partition.labels] += own * self.diagonal
-        added = columns.sum(axis=1)
-        totals[partition.order] += added[0].T
-        slopes[partition.order] += added[1].T
         return totals, slopes
 
     def limit_sums(self, partition: Partition) -> tuple[_Floats, _Floats]:
         """Return what (1 - exp(t L)) / t and its t-derivative sum to as t -> 0, from each row to each cluster."""
         totals, slopes = np.empty((2, self.n, partition.n_clusters))
-        layout = self._layout(partition.order)
+        layout = self.layout(partition)
 
         def work(first: int, last: int) -> None:
-            sums.limit_sums(*layout, partition.offsets, self._all_rows, totals, slopes, first, last)
+            sums.limit_sums(layout, self.all_rows, totals, slopes, first, last)
 
         self._run(work, self.n, self.n**2)
         return totals, slopes
 
     def self_moments(self, partition: Partition, t: float, scale: float, order: int) -> _Floats:
         """Return for each cluster the sums over its pairs of exp(t L) (scale L)**p, p = 0 ... order; (order + 1, k)."""
-        moments = np.empty((self.n, order + 1))
-        layout = self._layout(partition.order)
+        moments = np.empty((self.n, (order // 4 + 1) * 4))
+        layout = self.layout(partition)
 
         def work(first: int, last: int) -> None:
-            sums.self_moments(*layout, partition.offsets, partition.labels, t, scale, moments, first, last)
+            sums.self_moments(layout, t, scale, moments, first, last)
 
         self._run(work, self.n, int((partition.sizes.astype(float) ** 2).sum()) // 2)
-        totals = np.zeros((order + 1, partition.n_clusters))
-        powers = np.exp(t * self.diagonal[partition.order])[:, None] * (
-            (scale * self.diagonal[partition.order])[:, None] ** np.arange(order + 1)
-        )
-        for cluster, size in enumerate(partition.sizes):
-            if size:
-                inside = slice(partition.offsets[cluster], partition.offsets[cluster + 1])
-                totals[:, cluster] = 2.0 * moments[inside].sum(axis=0) + powers[inside].sum(axis=0)
-        return totals
+        # clusters side by side in the order of the rows: those that are not empty begin where they begin
+        inhabited = partition.sizes > 0
+        totals = np.zeros((moments.shape[1], partition.n_clusters))
+        totals[:, inhabited] = np.add.reduceat(moments, partition.offsets[:-1][inhabited]).T
+        return totals[: order + 1]
 
     def _run(self, work: Callable[[int, int], None], n_rows: int, entries: int) -> None:
         over_rows(work, n_rows, entries)

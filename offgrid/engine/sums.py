@@ -3,8 +3,8 @@
 Entry points, all compiled (float64, GIL released, no n x n temporary); they write first to last - 1 of their output:
 
 - `cluster_sums`: S[x, i] = sum over y in cluster i of exp(t L(x, y)), and its t-derivative D; m n exponentials.
-- `symmetric_sums`: the same for all rows, each pair met once; n (n - 1) / 2 exponentials, and a (k, n) array of partial
-  sums for each chunk of rows.
+- `symmetric_sums`: the same for all rows, each pair met once; n (n - 1) / 2 exponentials, and partial sums for each
+  chunk of rows, which `add_columns` adds up.
 - `limit_sums`: the same sums of -L and -L**2 / 2, to which (1 - exp(t L)) / t and its t-derivative tend as t -> 0.
 - `self_moments`: M[p, x] = sum over y in the cluster of x of exp(t L(x, y)) L(x, y)**p.
 
@@ -21,9 +21,10 @@ from numba import njit
 
 from offgrid.engine.exponential import exponential
 
-_BLOCK = 256
-# exp(t L) below exp of this is left out where a whole block is: n of them stay under the rounding of a point's own 1.
-_NEGLIGIBLE = -60.0
+BLOCK = 512
+# Blocks with no t L above this are left out: the mean of what is left out over a cluster, which is what a proximity is
+# made of, stays under 1e-17, where a move takes 1e-12.
+_NEGLIGIBLE = -40.0
 # Powers of scale L in the moments are taken of no less than this: exp(t L) is at its smallest long before.
 _FAR = -1e4
 # Sums may be reordered and products fused with sums; infinities and NaN keep their meaning. A function without flags of
@@ -35,161 +36,235 @@ _FAST = {"reassoc", "contract", "nsz"}
 def squared_distances(point: Any, features: Any, begin: int, end: int, out: Any) -> None:
     """Write ``-||point - y||**2`` for columns begin..end-1 of `features` (d, n) to `out`.
 
-    No fused operations here: equal distances stay equal, which the ranking of neighbours relies on.
+    No fused operations here: equal distances stay equal, which the ranking of neighbours relies on. Slices, since an
+    index that might be negative would keep the loops scalar.
     """
-    for j in range(end - begin):
-        out[j] = 0.0
     for f in range(features.shape[0]):
         value = point[f]
-        for j in range(end - begin):
-            difference = value - features[f, begin + j]
-            out[j] -= difference * difference
+        column = features[f, begin:end]
+        if f == 0:
+            for j in range(end - begin):
+                difference = value - column[j]
+                out[j] = -(difference * difference)
+        else:
+            for j in range(end - begin):
+                difference = value - column[j]
+                out[j] -= difference * difference
 
 
 @njit(nogil=True, cache=True, fastmath=False)
 def squared_distance_rows(points: Any, features: Any, out: Any, first: int, last: int) -> None:
     """Fill ``out[first:last]`` with -||x - y||**2; `points` (n, d) and `features` (d, n) hold the same rows."""
     for i in range(first, last):
-        squared_distances(points[i], features, 0, features.shape[1], out[i])
+        for begin in range(0, features.shape[1], BLOCK):
+            end = min(begin + BLOCK, features.shape[1])
+            squared_distances(points[i], features, begin, end, out[i, begin:end])
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def _fill(
-    stored: bool, matrix: Any, points: Any, features: Any, order: Any, row: int, begin: int, end: int, out: Any
-) -> None:
-    if stored:
+def _fill(layout: Any, row: int, begin: int, end: int, out: Any) -> None:
+    """Write L between a row and columns begin..end-1 of the order to `out`."""
+    if layout.stored:
+        columns = layout.order[begin:end]
+        values = layout.matrix[row]
         for j in range(end - begin):
-            out[j] = matrix[row, order[begin + j]]
+            out[j] = values[columns[j]]
     else:
-        squared_distances(points[row], features, begin, end, out)
+        squared_distances(layout.points[row], layout.features, begin, end, out)
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def _negligible(exponents: Any, size: int, t: float) -> bool:
-    """Return whether no exp(t L) of a block can be told from 0 beside a point's own kernel value."""
+def _negligible(exponents: Any, t: float) -> bool:
+    """Return whether no exp(t L) of a block can be told from 0."""
     count = 0
-    for j in range(size):
+    for j in range(exponents.shape[0]):
         count += t * exponents[j] > _NEGLIGIBLE
     return count == 0
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST)
-def _add_to_clusters(
-    values: Any, exponents: Any, begin: int, end: int, offsets: Any, cluster: int, sums: Any, derivatives: Any
-) -> None:
-    """Add a block of columns to the sums of their clusters, from the cluster of its first column on."""
-    at = begin
-    while at < end:
-        while offsets[cluster + 1] <= at:
-            cluster += 1
-        stop = min(offsets[cluster + 1], end)
-        total = 0.0
-        slope = 0.0
-        for j in range(at - begin, stop - begin):
-            total += values[j]
-            slope += values[j] * exponents[j]
-        sums[cluster] += total
-        derivatives[cluster] += slope
-        at = stop
+def _row_sums(exponents: Any, t: float) -> tuple[float, float]:
+    """Return the sums of exp(t L) and of exp(t L) L over a few columns of one cluster."""
+    total, slope = 0.0, 0.0
+    for j in range(exponents.shape[0]):
+        value = exponential(t * exponents[j])
+        total += value
+        slope += value * exponents[j]
+    return total, slope
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST)
-def cluster_sums(
-    stored: bool, matrix: Any, points: Any, features: Any, order: Any, offsets: Any, rows: Any, t: float,
-    sums: Any, derivatives: Any, first: int, last: int,
-) -> None:  # fmt: skip
-    """Fill ``sums[first:last]`` and ``derivatives[first:last]``, both (m, k), for ``rows[first:last]``."""
-    exponents = np.empty(_BLOCK)
-    values = np.empty(_BLOCK)
+def _row_and_column_sums(exponents: Any, t: float, column_sums: Any, column_slopes: Any) -> tuple[float, float]:
+    """Return the same, and add each value to its column's sums, too."""
+    total, slope = 0.0, 0.0
+    for j in range(exponents.shape[0]):
+        value = exponential(t * exponents[j])
+        derivative = value * exponents[j]
+        total += value
+        slope += derivative
+        column_sums[j] += value
+        column_slopes[j] += derivative
+    return total, slope
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def row_sums(layout: Any, row: int, t: float, exponents: Any, sums: Any, slopes: Any) -> None:
+    """Write the sums from one row to each cluster, and their derivatives, to `sums` and `slopes`, both (k,).
+
+    `exponents` is a buffer of `BLOCK` numbers.
+    """
+    sums[:] = 0.0
+    slopes[:] = 0.0
+    n = layout.order.shape[0]
+    cluster = 0
+    for begin in range(0, n, BLOCK):
+        end = min(begin + BLOCK, n)
+        _fill(layout, row, begin, end, exponents)
+        if _negligible(exponents[: end - begin], t):
+            continue
+        at = begin
+        while at < end:
+            while layout.offsets[cluster + 1] <= at:
+                cluster += 1
+            stop = min(layout.offsets[cluster + 1], end)
+            total, slope = _row_sums(exponents[at - begin : stop - begin], t)
+            sums[cluster] += total
+            slopes[cluster] += slope
+            at = stop
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def cluster_sums(layout: Any, rows: Any, t: float, sums: Any, slopes: Any, first: int, last: int) -> None:
+    """Fill ``sums[first:last]`` and ``slopes[first:last]``, both (m, k), for ``rows[first:last]``."""
+    exponents = np.empty(BLOCK)
     for i in range(first, last):
-        sums[i, :] = 0.0
-        derivatives[i, :] = 0.0
-        for begin in range(0, order.shape[0], _BLOCK):
-            end = min(begin + _BLOCK, order.shape[0])
-            _fill(stored, matrix, points, features, order, rows[i], begin, end, exponents)
-            if _negligible(exponents, end - begin, t):
-                continue
-            for j in range(end - begin):
-                values[j] = exponential(t * exponents[j])
-            _add_to_clusters(values, exponents, begin, end, offsets, 0, sums[i], derivatives[i])
+        row_sums(layout, rows[i], t, exponents, sums[i], slopes[i])
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=False)
 def symmetric_sums(
-    stored: bool, matrix: Any, points: Any, features: Any, order: Any, offsets: Any, labels: Any, t: float,
-    sums: Any, derivatives: Any, column_sums: Any, column_derivatives: Any, first: int, last: int,
-) -> None:  # fmt: skip
-    """Meet every pair once: rows first..last-1 of the order with the columns after them.
+    layout: Any, t: float, sums: Any, slopes: Any, column_sums: Any, column_slopes: Any, first: int, last: int
+) -> None:
+    """Meet every pair once: rows first..last-1 of the order with the columns after them, and each with itself.
 
-    What a pair gives to its row goes to ``sums[row]``, (n, k); what it gives to its column to ``column_sums[cluster of
-    the row, column in the order]``, (k, n), which is added up by the caller. All four outputs must be 0 at first.
+    What a pair gives to its row goes to ``sums[row]``, (n, k); what it gives to its column to
+    ``column_sums[cluster of the row - cluster of the first row, column in the order - first]``. All must be 0 at first.
     """
-    n = order.shape[0]
-    exponents = np.empty(_BLOCK)
-    values = np.empty(_BLOCK)
+    n = layout.order.shape[0]
+    exponents = np.empty(BLOCK)
+    lowest = layout.labels[layout.order[first]]
     for i in range(first, last):
-        row = order[i]
-        own = labels[row]
-        for begin in range(i + 1, n, _BLOCK):
-            end = min(begin + _BLOCK, n)
-            _fill(stored, matrix, points, features, order, row, begin, end, exponents)
-            if _negligible(exponents, end - begin, t):
+        row = layout.order[i]
+        own = layout.labels[row]
+        itself = layout.matrix[row, row] if layout.stored else 0.0
+        value = exponential(t * itself)
+        sums[row, own] += value
+        slopes[row, own] += value * itself
+        cluster = own
+        for begin in range(i + 1, n, BLOCK):
+            end = min(begin + BLOCK, n)
+            _fill(layout, row, begin, end, exponents)
+            if _negligible(exponents[: end - begin], t):
                 continue
-            for j in range(end - begin):
-                values[j] = exponential(t * exponents[j])
-            _add_to_clusters(values, exponents, begin, end, offsets, own, sums[row], derivatives[row])
-            to_column = column_sums[own, begin:end]
-            to_derivative = column_derivatives[own, begin:end]
-            for j in range(end - begin):
-                to_column[j] += values[j]
-                to_derivative[j] += values[j] * exponents[j]
+            at = begin
+            while at < end:
+                while layout.offsets[cluster + 1] <= at:
+                    cluster += 1
+                stop = min(layout.offsets[cluster + 1], end)
+                total, slope = _row_and_column_sums(
+                    exponents[at - begin : stop - begin], t,
+                    column_sums[own - lowest, at - first : stop - first],
+                    column_slopes[own - lowest, at - first : stop - first],
+                )  # fmt: skip
+                sums[row, cluster] += total
+                slopes[row, cluster] += slope
+                at = stop
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def add_columns(layout: Any, first: int, column_sums: Any, column_slopes: Any, sums: Any, slopes: Any) -> None:
+    """Add a chunk's column sums, as `symmetric_sums` left them, to ``sums`` and ``slopes``, both (n, k)."""
+    lowest = layout.labels[layout.order[first]]
+    for i in range(column_sums.shape[1]):
+        row = layout.order[first + i]
+        for c in range(column_sums.shape[0]):
+            sums[row, lowest + c] += column_sums[c, i]
+            slopes[row, lowest + c] += column_slopes[c, i]
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST)
-def limit_sums(
-    stored: bool, matrix: Any, points: Any, features: Any, order: Any, offsets: Any, rows: Any,
-    sums: Any, derivatives: Any, first: int, last: int,
-) -> None:  # fmt: skip
-    """Fill ``sums[first:last]`` with sums of -L and ``derivatives[first:last]`` with sums of -L**2 / 2."""
-    exponents = np.empty(_BLOCK)
-    values = np.empty(_BLOCK)
+def _limit_row_sums(exponents: Any) -> tuple[float, float]:
+    total, square = 0.0, 0.0
+    for j in range(exponents.shape[0]):
+        total += exponents[j]
+        square += exponents[j] * exponents[j]
+    return -total, -0.5 * square
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def limit_row_sums(layout: Any, row: int, exponents: Any, sums: Any, slopes: Any) -> None:
+    """Write one row's sums of -L to each cluster to `sums`, and those of -L**2 / 2 to `slopes`, both (k,)."""
+    sums[:] = 0.0
+    slopes[:] = 0.0
+    for cluster in range(sums.shape[0]):
+        for begin in range(layout.offsets[cluster], layout.offsets[cluster + 1], BLOCK):
+            end = min(begin + BLOCK, layout.offsets[cluster + 1])
+            _fill(layout, row, begin, end, exponents)
+            total, slope = _limit_row_sums(exponents[: end - begin])
+            sums[cluster] += total
+            slopes[cluster] += slope
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def limit_sums(layout: Any, rows: Any, sums: Any, slopes: Any, first: int, last: int) -> None:
+    """Fill ``sums[first:last]`` with sums of -L and ``slopes[first:last]`` with sums of -L**2 / 2."""
+    exponents = np.empty(BLOCK)
     for i in range(first, last):
-        sums[i, :] = 0.0
-        derivatives[i, :] = 0.0
-        for begin in range(0, order.shape[0], _BLOCK):
-            end = min(begin + _BLOCK, order.shape[0])
-            _fill(stored, matrix, points, features, order, rows[i], begin, end, exponents)
-            for j in range(end - begin):
-                values[j] = -exponents[j]
-                exponents[j] *= 0.5
-            _add_to_clusters(values, exponents, begin, end, offsets, 0, sums[i], derivatives[i])
+        limit_row_sums(layout, rows[i], exponents, sums[i], slopes[i])
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST)
-def self_moments(
-    stored: bool, matrix: Any, points: Any, features: Any, order: Any, offsets: Any, labels: Any, t: float,
-    scale: float, moments: Any, first: int, last: int,
-) -> None:  # fmt: skip
-    """Fill ``moments[first:last]``, (n, p), with sums of exp(t L) (scale L)**p over y before x in the cluster of x.
+def _add_moments(exponents: Any, values: Any, t: float, scale: float, moments: Any) -> None:
+    """Add the sums of exp(t L) (scale L)**p over a few columns to `moments`, twice: each pair is met once."""
+    for j in range(exponents.shape[0]):
+        values[j] = 2.0 * exponential(t * exponents[j])
+        # far pairs have a value of 0 up to rounding: kept so, however high the power
+        exponents[j] = max(exponents[j] * scale, _FAR)
+    for p in range(0, moments.shape[0], 4):
+        # four powers for each time that a value is fetched
+        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+        for j in range(exponents.shape[0]):
+            value, exponent = values[j], exponents[j]
+            first += value
+            value *= exponent
+            second += value
+            value *= exponent
+            third += value
+            value *= exponent
+            fourth += value
+            values[j] = value * exponent
+        moments[p] += first
+        moments[p + 1] += second
+        moments[p + 2] += third
+        moments[p + 3] += fourth
 
-    Row i stands for the i-th row in cluster order; each pair inside a cluster is met once.
+
+@njit(nogil=True, cache=True, fastmath=False)
+def self_moments(layout: Any, t: float, scale: float, moments: Any, first: int, last: int) -> None:
+    """Fill ``moments[first:last]``, (n, a multiple of 4), with sums of exp(t L) (scale L)**p over the pairs of a row.
+
+    Row i stands for the i-th in the order; its pairs are it with itself, and twice with each before it in its cluster.
     """
-    exponents = np.empty(_BLOCK)
-    values = np.empty(_BLOCK)
-    n_moments = moments.shape[1]
+    exponents = np.empty(BLOCK)
+    values = np.empty(BLOCK)
     for i in range(first, last):
-        moments[i, :] = 0.0
-        row = order[i]
-        for begin in range(offsets[labels[row]], i, _BLOCK):
-            end = min(begin + _BLOCK, i)
-            _fill(stored, matrix, points, features, order, row, begin, end, exponents)
-            for j in range(end - begin):
-                values[j] = exponential(t * exponents[j])
-                # far pairs have a value of 0 up to rounding: kept so, however high the power
-                exponents[j] = max(exponents[j] * scale, _FAR)
-            for p in range(n_moments):
-                total = 0.0
-                for j in range(end - begin):
-                    total += values[j]
-                    values[j] *= exponents[j]
-                moments[i, p] += total
+        row = layout.order[i]
+        itself = layout.matrix[row, row] if layout.stored else 0.0
+        value = exponential(t * itself)
+        for p in range(moments.shape[1]):
+            moments[i, p] = value
+            value *= max(itself * scale, _FAR)
+        for begin in range(layout.offsets[layout.labels[row]], i, BLOCK):
+            end = min(begin + BLOCK, i)
+            _fill(layout, row, begin, end, exponents)
+            _add_moments(exponents[: end - begin], values, t, scale, moments[i])

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import pairwise
 
-_SERIAL_COST = 100_000  # kernel entries: about 0.2 ms, a few times what handing over to a thread takes
+SERIAL_COST = 100_000  # kernel entries: about 0.2 ms, a few times what handing over to a thread takes
 _BLOCKS = 16
 
 
@@ -33,7 +33,7 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
 
 def over_rows(work: Callable[[int, int], None], n_rows: int, cost: int) -> None:
     """Call ``work(first, last)`` on blocks of rows, in parallel where `cost` (kernel entries) pays for it."""
-    if cost < _SERIAL_COST:
+    if cost < SERIAL_COST:
         work(0, n_rows)
     else:
         _spread(work, [n_rows * i // _BLOCKS for i in range(_BLOCKS + 1)])

@@ -12,12 +12,11 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offgrid.engine import threads
+from offgrid.engine import series, threads
 from offgrid.engine.exponential import exponential
 from offgrid.engine.neighbours import closest_pair, disagreement, neighbour_ranks
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
-from offgrid.engine.series import SelfSums
 
 KINDS = ["computed", "stored", "many columns"]
 
@@ -113,18 +112,25 @@ def test_moments_of_pairs_that_are_far_apart_vanish():
         assert np.abs(moments[1:]).max() < 1e-100
 
 
-def test_self_sums_from_a_series_are_sums():
+@pytest.mark.parametrize(("lowest", "highest"), [(2.0, 2.6), (2.0, 2.0 * (1 + 2**-20)), (1.0, 1.5), (0.0, 1.0)])
+def test_self_sums_from_a_series_are_sums(lowest, highest):
     X, labels = reference.sample(1, 40, 2, 3)
-    series = SelfSums(Pairs.from_points(X), Partition(labels, 3))
-    for lowest, highest in ((2.0, 2.6), (0.01, 50.0)):
-        for t in np.geomspace(lowest, highest, 17):
-            sums, slopes = series.at(t, lowest, highest)
-            for values, exact in zip((sums, slopes), exact_sums(X, labels, 3, t), strict=True):
+    pairs, partition = Pairs.from_points(X), Partition(labels, 3)
+    values, slopes = np.empty(3), np.empty(3)
+    for t in np.linspace(lowest, highest, 7)[1:]:
+        centre, half_width = series.span(t, lowest, highest)
+        assert abs(t - centre) <= half_width * (1 + 1e-12)
+        order = series.order_for(centre, half_width)
+        assert order <= series.MAX_ORDER
+        terms = series.coefficients(pairs.self_moments(partition, centre, half_width, order))
+        for s in np.linspace(centre - half_width, centre + half_width, 9):
+            series.value_at(s, centre, half_width, order, terms, values, slopes)
+            for found, exact in zip((values, slopes), exact_sums(X, labels, 3, s), strict=True):
                 expected = [exact[labels == i, i].sum() for i in range(3)]
-                assert values == pytest.approx(np.array(expected), rel=1e-11)
+                assert found == pytest.approx(np.array(expected), rel=1e-11)
 
 
-@pytest.mark.parametrize("n", [60, 700])
+@pytest.mark.parametrize("n", [60, 1700])
 def test_stored_and_computed_exponents_give_the_same_bits(n):
     X = np.random.default_rng(2).normal(size=(n, 3))
     partition = Partition(np.random.default_rng(3).integers(4, size=n), 4)
@@ -143,8 +149,9 @@ def test_stored_and_computed_exponents_give_the_same_bits(n):
 
 @pytest.mark.parametrize("d", [2, 9])
 def test_threads_change_no_bit(d, monkeypatch):
-    X = np.random.default_rng(4).normal(size=(500, d))
-    partition = Partition(np.random.default_rng(5).integers(4, size=500), 4)
+    X = np.random.default_rng(4).normal(size=(1700, d))
+    partition = Partition(np.random.default_rng(5).integers(4, size=1700), 4)
+    assert Pairs.from_points(X).worth_threads
     results = []
     for count in ("1", "2", "5"):
         monkeypatch.setenv("OFFGRID_THREADS", count)
@@ -155,7 +162,7 @@ def test_threads_change_no_bit(d, monkeypatch):
                 *pairs.limit_sums(partition),
                 pairs.self_moments(partition, 0.7, 0.1, 4),
                 pairs.exponents(),
-                neighbour_ranks(X, np.arange(500)),
+                neighbour_ranks(X, np.arange(1700)),
             ]
         )
     for other in results[1:]:
