@@ -29,6 +29,7 @@ COPY figures figures
 COPY layouts layouts
 COPY callbacks callbacks
 COPY assets assets
+COPY benchmarks benchmarks
 
 USER offgrid
 # The cache stays writable: on another kind of processor numba compiles anew, once.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from offgrid.engine.neighbours import closest_pair
 from offgrid.errors import InputError
-from offgrid.kernels import RBF
+from offgrid.kernels import RBF, KernelOnData
 from offgrid.validation import check_points
 
 
@@ -41,8 +41,12 @@ def bandwidth_lower_bound(X: ArrayLike) -> float:
     >>> round(bandwidth_lower_bound([[0.0], [3.0], [5.0]]), 4)
     1.8205
     """
-    kernel = RBF().on(check_points(X, minimum=2))
-    squared, first, second = closest_pair(kernel.pairs.points)
+    return lower_bound_on(RBF().on(check_points(X, minimum=2)))
+
+
+def lower_bound_on(kernel: KernelOnData) -> float:
+    """Return the same for an RBF kernel that is bound to data."""
+    squared, first, second = closest_pair(kernel.pairs)
     if squared == 0.0:
         equal = bool((kernel.pairs.points[first] == kernel.pairs.points[second]).all())
         what = "equal" if equal else "too close for double precision"

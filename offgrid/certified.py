@@ -146,8 +146,7 @@ def _open_rows(partition: Partition, far: Evaluation, near: Evaluation) -> NDArr
 
 def _at_the_end(pairs: Pairs, partition: Partition) -> Evaluation:
     """Return the evaluation at t = 0: the limits of the sums over t, which make kernel k-means ordinary k-means."""
-    sums, slopes = pairs.limit_sums(partition)
-    return with_self_sums(partition, 0.0, pairs.all_rows, sums, slopes)
+    return with_self_sums(partition, 0.0, *pairs.limit_sums(partition))
 
 
 def holds_to_the_end(pairs: Pairs, partition: Partition, near: Evaluation) -> bool:

@@ -294,9 +294,31 @@ def run_app(arguments: argparse.Namespace) -> int:
     return int(importlib.import_module("app").main() or 0)
 
 
+# ---------------------------------------------------------------- benchmarks
+
+
+def run_benchmark(arguments: argparse.Namespace) -> int:
+    """Measure this package beside plain NumPy and others."""
+    try:
+        suite = importlib.import_module("benchmarks.suite")
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("benchmarks"):
+            raise
+        raise CommandError(
+            "The benchmarks are not installed here (benchmarks not found): run this in a copy of the repository."
+        ) from error
+    if arguments.figure is not None and importlib.util.find_spec("plotly") is None:
+        raise CommandError(
+            "Plotly, which draws the figure, is not installed here: run 'pip install \"offgrid[dashboard]\"'."
+        )
+    finished = suite.carry_out(arguments, _console())
+    return OK if finished else _complain("Interrupted: the measurements done so far are kept.", INTERRUPTED)
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "search": run_search,
     "datasets list": list_datasets,
     "datasets show": show_dataset,
     "app": run_app,
+    "benchmark": run_benchmark,
 }

@@ -39,6 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_search(commands)
     _add_datasets(commands)
     _add_app(commands)
+    _add_benchmark(commands)
     return parser
 
 
@@ -121,6 +122,30 @@ def _add_app(commands: Any) -> None:
     parser.add_argument("--host", help="address to listen on; default: OFFGRID_HOST, or 127.0.0.1")
     parser.add_argument("--port", type=_whole(1), help="port; default: OFFGRID_PORT, or 8050")
     parser.set_defaults(command="app")
+
+
+def _add_benchmark(commands: Any) -> None:
+    parser = commands.add_parser(
+        "benchmark",
+        help="measure this package beside plain NumPy and others",
+        description="Measure this package beside plain NumPy and other packages, in turns in one process, and print "
+        "medians and ratios. Progress goes to standard error. Ctrl-C ends the run and keeps what is done.",
+    )
+    add = parser.add_argument
+    add("--list", action="store_true", help="list the measurements, and run none")
+    add("--only", nargs="+", metavar="NAME", help="run these measurements; default: all")
+    add("--full", action="store_true", help="time all of the plain way, where a part would stand for the whole")
+    add("--rounds", type=_whole(1), default=5, metavar="N", help="rounds of each comparison; default: 5")
+    add("--data", type=Path, metavar="DIR", help="folder with the paper's data; default: OFFGRID_BENCHMARK_DATA, "
+        "or ../shared/data beside the checkout; without any, the built-in data sets")  # fmt: skip
+    add("--peers", type=Path, metavar="DIR", help="folder to install the other packages in, each into an environment "
+        "of its own, or where they are; without it they are left out")  # fmt: skip
+    add(
+        "--json", nargs="?", const=True, type=_output(".json"), metavar="FILE",
+        help="write the results as .json, or print them as JSON in place of the tables",
+    )  # fmt: skip
+    add("--figure", type=_output(".html"), metavar="FILE", help="write a chart of the ratios as .html")
+    parser.set_defaults(command="benchmark")
 
 
 def _whole(least: int) -> Callable[[str], int]:

@@ -18,10 +18,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from offgrid.engine import assignment
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
 from offgrid.engine.powers import PowerOfKernel
-from offgrid.proximity import Evaluation, evaluate, step
+from offgrid.proximity import Evaluation, evaluate
 
 # Share of the points that "close" looks at.
 _CLOSE = 0.1
@@ -81,13 +82,10 @@ def _search(
 
 def _query(sums: NDArray[np.float64], partition: Partition, checked: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return all labels after one assignment step of the checked rows, from the sums of the powered kernel."""
-    rows = np.arange(len(sums))
     own = partition.labels
-    inverse = partition.inverse_sizes
-    self_sums = np.bincount(own, weights=sums[rows, own], minlength=partition.n_clusters)
-    labels = own.copy()
-    labels[checked] = step((2.0 * sums * inverse - self_sums * inverse**2)[checked], own[checked])
-    return labels
+    self_sums = assignment.self_sums(sums, own)
+    stepped = assignment.step(sums, self_sums, partition.inverse_sizes, own)
+    return np.where(checked, stepped, own)
 
 
 def _close_rows(start: Evaluation, partition: Partition) -> NDArray[np.bool_]:

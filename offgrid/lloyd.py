@@ -89,7 +89,7 @@ def _updated(
     won, won_slopes = pairs.sums_over(moved, after.labels[moved], k, t)
     sums = evaluation.sums - lost + won
     slopes = evaluation.slopes - lost_slopes + won_slopes
-    return with_self_sums(after, t, evaluation.rows, sums, slopes)
+    return with_self_sums(after, t, sums, slopes)
 
 
 def initial_labels(init: Any, pairs: Pairs, n_clusters: int, t: float, rng: np.random.RandomState) -> NDArray[np.int64]:

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from offgrid.engine import neighbours
+from offgrid.engine.pairs import Pairs
+from offgrid.engine.partition import Partition
 from offgrid.errors import InputError
+from offgrid.memory import for_ranks
 from offgrid.validation import check_labels, check_n_clusters, check_points, in_units_of, spread_of
-
-_DEFAULT_MEMORY = 2 * 1024**3
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,17 +57,16 @@ class NeighbourRanks:
         From a sample of rows it is estimated, each cluster by the mean over its sampled rows.
         """
         n = self.ranks.shape[1]
-        clusters = check_labels(labels, n, n_clusters)
+        partition = Partition(check_labels(labels, n, n_clusters), n_clusters)
         scale = np.log(n - 1) + np.euler_gamma + 1.0 / (2 * n - 2)
-        costs = neighbours.disagreement(self.ranks, self.rows, clusters, self.weights) / scale
-        own = clusters[self.rows]
+        costs = neighbours.disagreement(self.ranks, self.rows, partition, self.weights) / scale
+        own = partition.labels[self.rows]
         sampled = np.bincount(own, minlength=n_clusters)
-        sizes = np.bincount(clusters, minlength=n_clusters)
         means = np.bincount(own, weights=costs, minlength=n_clusters) / np.maximum(sampled, 1)
         # a cluster that no sampled row belongs to is given the mean of all
-        means[(sampled == 0) & (sizes > 0)] = costs.mean()
-        value = (means.sum() + np.count_nonzero(sizes == 0)) / n_clusters
-        return NeighbourCost(float(value), self._standard_error(costs, own, sampled, sizes))
+        means[(sampled == 0) & (partition.sizes > 0)] = costs.mean()
+        value = (means.sum() + np.count_nonzero(partition.sizes == 0)) / n_clusters
+        return NeighbourCost(float(value), self._standard_error(costs, own, sampled, partition.sizes))
 
     def _standard_error(
         self, costs: NDArray[np.float64], own: NDArray[np.int64], sampled: NDArray[np.int64], sizes: NDArray[np.int64]
@@ -83,32 +83,39 @@ class NeighbourRanks:
         return float(np.sqrt((variance * missing / np.maximum(sampled, 1)).sum()) / k)
 
 
-def neighbour_ranks(
-    X: ArrayLike, *, memory_limit: int = _DEFAULT_MEMORY, random_state: int | None = 0
-) -> NeighbourRanks:
+def neighbour_ranks(X: ArrayLike, *, memory_limit: int | None = None, random_state: int | None = 0) -> NeighbourRanks:
     """Rank the neighbours of every row, or of a random sample of rows where `memory_limit` (bytes) asks for it.
 
     Parameters
     ----------
     X : array-like of shape (n, d), n >= 2
-    memory_limit : int
-        Bytes that the ranks may take.
+    memory_limit : int or None
+        Bytes that the ranks may take; None for a third of `OFFGRID_MEMORY_LIMIT`.
     random_state : int or None
         Seed of the sample.
     """
     points = check_points(X, minimum=2)
     # a power of two changes no comparison, and keeps squares within range
     points = in_units_of(points, int(np.frexp(spread_of(points))[1]))
-    n = len(points)
+    return ranks_among(Pairs.from_points(points), memory_limit=memory_limit, random_state=random_state)
+
+
+def ranks_among(pairs: Pairs, *, memory_limit: int | None = None, random_state: int | None = 0) -> NeighbourRanks:
+    """Rank neighbours by squared distances that are at hand; see `neighbour_ranks`."""
+    n = pairs.n
     rows = np.arange(n)
+    memory_limit = for_ranks() if memory_limit is None else memory_limit
     affordable = memory_limit // (n * (2 if n <= 1 << 16 else 4))
     if affordable < n:
         if affordable < 2:
-            raise InputError(f"memory_limit is {memory_limit} bytes: ranking two of {n} rows takes more; raise it.")
+            raise InputError(
+                f"memory_limit is {memory_limit} bytes: ranking two of {n} rows takes more; "
+                "raise it, or OFFGRID_MEMORY_LIMIT."
+            )
         rows = np.sort(np.random.default_rng(random_state).choice(n, affordable, replace=False))
     inverse_squares = 1.0 / np.arange(1, n, dtype=np.float64) ** 2
     weights = np.concatenate(([0.0], np.cumsum(inverse_squares[::-1])[::-1]))
-    return NeighbourRanks(rows, neighbours.neighbour_ranks(points, rows), weights)
+    return NeighbourRanks(rows, neighbours.neighbour_ranks(pairs, rows), weights)
 
 
 def nearest_neighbour_cost(X: ArrayLike, labels: ArrayLike, n_clusters: int) -> float:

@@ -73,7 +73,7 @@ def newton(
 
 def _smallest_margin(evaluation: Evaluation, partition: Partition) -> tuple[float, float]:
     """Return the smallest margin (own proximity minus another's) of any row, and its t-derivative."""
-    everyone, own, inverse = np.arange(len(evaluation.rows)), partition.labels, partition.inverse_sizes
+    everyone, own, inverse = np.arange(len(evaluation.sums)), partition.labels, partition.inverse_sizes
     values = evaluation.proximities(partition)
     slopes = 2.0 * evaluation.slopes * inverse - evaluation.self_slopes * inverse**2
     margins = values[everyone, own][:, None] - values

@@ -18,14 +18,15 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from offgrid.bounds import bandwidth_lower_bound
+from offgrid.bounds import lower_bound_on
 from offgrid.certified import holds_to_the_end
 from offgrid.critical import LIMITING, METHODS, CriticalValue, Method, find_critical
+from offgrid.engine.percentile import low_percentile
 from offgrid.errors import InputError
 from offgrid.kernels import RBF, Kernel, KernelOnData
 from offgrid.kmeans import best_of
 from offgrid.lloyd import Converged, iterate
-from offgrid.metrics import NeighbourRanks, adjusted_rand_index, neighbour_ranks, normalized_mutual_information
+from offgrid.metrics import NeighbourRanks, adjusted_rand_index, normalized_mutual_information, ranks_among
 from offgrid.path import EndReason, LevelEnd, PathRecord
 from offgrid.proximity import evaluate
 from offgrid.selection import recommend
@@ -211,7 +212,7 @@ class _Run:
         self.search = search
         self.y = None if y is None else np.asarray(y)
         self.kernel: KernelOnData = search.kernel.on(points)
-        self.ranks = neighbour_ranks(points) if ranks is None else ranks
+        self.ranks = ranks_among(self.kernel.pairs) if ranks is None else ranks
         if self.ranks.ranks.shape[1] != len(points):
             raise InputError(
                 f"ranks are of {self.ranks.ranks.shape[1]} rows, X has {len(points)}: rank the neighbours of X."
@@ -220,7 +221,7 @@ class _Run:
         search.ends_ = []
         search.lower_bound_, search.lower_bound_note_ = None, ""
         try:
-            search.lower_bound_ = bandwidth_lower_bound(points)
+            search.lower_bound_ = lower_bound_on(self.kernel)
         except InputError as error:
             search.lower_bound_note_ = str(error)
         self.first = self._first_sigma()
@@ -241,7 +242,7 @@ class _Run:
                     f"start is 'bound', but there is {self.search.lower_bound_note_} Start at 'percentile'."
                 )
             return self.search.lower_bound_
-        sigma = self.kernel.unit * self.kernel.pairs.low_percentile()
+        sigma = self.kernel.unit * low_percentile(self.kernel.pairs)
         if sigma == 0.0:
             raise InputError("All rows of X are equal: no bandwidth tells them apart; give data with different rows.")
         return sigma

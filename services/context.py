@@ -66,9 +66,10 @@ class Services:
 
     def ranks(self, points: Points) -> NeighbourRanks:
         """Return the neighbours' ranks that c-NNC needs, found once for each data set: for a job, not for a page."""
+        from offgrid.memory import for_ranks
         from offgrid.metrics import neighbour_ranks
 
-        size = points.n**2 * (2 if points.n <= SMALL_RANKS else 4)
+        size = min(points.n**2 * (2 if points.n <= SMALL_RANKS else 4), for_ranks())
         return self.cache.get_or_make("ranks", points.hash, lambda: neighbour_ranks(points.X), size)
 
     def upload(self, upload_id: str) -> Upload:

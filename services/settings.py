@@ -15,6 +15,7 @@ from typing import Any
 from platformdirs import user_data_path
 
 from offgrid.errors import InputError
+from offgrid.memory import parse_bytes
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -44,6 +45,8 @@ class Settings:
         Searches that run at once; further ones wait in a queue.
     threads : int or None
         Threads of one search; None for all processors.
+    memory_limit : str or None
+        Memory of one search for what grows with the square of the rows, such as ``1.5GiB``; None for that.
     secret_key : str or None
         Key for signed cookies and handles; None to keep a random one in `data_dir`.
     log_level : str
@@ -57,6 +60,7 @@ class Settings:
     keep_uploads_days: int = 30
     slots: int = 2
     threads: int | None = None
+    memory_limit: str | None = None
     secret_key: str | None = None
     log_level: str = "INFO"
 
@@ -97,6 +101,7 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         "keep_uploads_days": lambda text: _integer("OFFGRID_KEEP_UPLOADS_DAYS", text, 1, 36_500),
         "slots": lambda text: _integer("OFFGRID_SLOTS", text, 1, 64),
         "threads": lambda text: _integer("OFFGRID_THREADS", text, 1, 1_024),
+        "memory_limit": _size,
         "secret_key": str,
         "log_level": _log_level,
     }
@@ -117,6 +122,11 @@ def _integer(name: str, text: str, low: int, high: int) -> int:
     if not text.isdecimal() or not low <= int(text) <= high:
         raise InputError(f"{name} is {text!r}; it must be a whole number from {low} to {high:,}.")
     return int(text)
+
+
+def _size(text: str) -> str:
+    parse_bytes(text, "OFFGRID_MEMORY_LIMIT")
+    return text
 
 
 def _folder(text: str) -> Path:

@@ -10,21 +10,29 @@ def warmup() -> None:
     """Compile every kernel, or load it where that was done before, by using it once on four points."""
     import numpy as np
 
-    from offgrid.engine import neighbours
+    from offgrid.engine import assignment, descent, neighbours
     from offgrid.engine.pairs import Pairs
     from offgrid.engine.partition import Partition
+    from offgrid.engine.percentile import low_percentile
     from offgrid.engine.powers import PowerOfKernel
 
     points = np.array([[0.0], [1.0], [3.0], [7.0]])
     partition = Partition(np.array([0, 0, 1, 1]), 2)
     pairs = Pairs.from_points(points)
-    pairs.cluster_sums(partition, 1.0)
+    totals = pairs.all_sums(partition, 1.0)
+    pairs.symmetric_sums(partition, 1.0)
     pairs.cluster_sums(partition, 1.0, np.array([2]))
+    assignment.step(totals[0], totals[2], partition.inverse_sizes, partition.labels)
+    descent.descend(
+        pairs.layout(partition), partition.inverse_sizes, 1.0, *totals, 1e-6, 0.0, pairs.largest, pairs.mean
+    )
     pairs.limit_sums(partition)
     pairs.self_moments(partition, 1.0, 0.1, 2)
     pairs.row(0)
+    pairs.exponents()
+    low_percentile(pairs)
     PowerOfKernel(pairs, partition, 1.0).refine(moved=False, checked=np.ones(4, dtype=bool))
-    neighbours.closest_pair(points)
+    neighbours.closest_pair(pairs)
     rows = np.arange(4)
-    ranks = neighbours.neighbour_ranks(points, rows)
-    neighbours.disagreement(ranks, rows, partition.labels, np.ones(4))
+    ranks = neighbours.neighbour_ranks(pairs, rows)
+    neighbours.disagreement(ranks, rows, partition, np.arange(4.0))

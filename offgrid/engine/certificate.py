@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from offgrid.engine import margins as m
 from offgrid.engine import series
+from offgrid.engine.assignment import TOLERANCE
 from offgrid.engine.sums import BLOCK, row_sums, self_moments
 
 # Evaluations that a new chain has room for.
@@ -191,7 +192,7 @@ def best_cluster(chain: Chain, slot: int, i: int, own: int) -> int:
             to_own = proximity
         if proximity > largest:
             best, largest = j, proximity
-    return best if largest - to_own > m.TOLERANCE else own
+    return best if largest - to_own > TOLERANCE else own
 
 
 @njit(nogil=True, cache=True, fastmath=False)
@@ -303,7 +304,8 @@ def advance(chain: Chain, layout: Any, lowest: float, highest: float, largest: f
     """
     inside = 0
     for j in range(chain.shares.shape[0]):
-        inside += (layout.offsets[j + 1] - layout.offsets[j]) ** 2 // 2
+        inside += (layout.offsets[j + 1] - layout.offsets[j]) ** 2
+    inside //= 2
     buffer = np.empty(BLOCK)
     while True:
         action = next_look(chain, layout.labels, largest, rtol)

@@ -12,8 +12,9 @@ import numpy as np
 from numba import njit
 
 from offgrid.engine import certificate, margins
+from offgrid.engine.assignment import self_sums as self_sums_of
 from offgrid.engine.certificate import ENTRIES, FLAT, FOUND, LOOK, LOOKS, UNCERTIFIED
-from offgrid.engine.sums import add_columns, limit_sums, symmetric_sums
+from offgrid.engine.sums import all_sums, limit_sums
 
 # Ratio of the ends of an interval of t: never wider than this unless the interval before was certified at once.
 WIDEST = 1.5
@@ -41,24 +42,6 @@ def widened(ratio: float, looks: int) -> float:
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def _evaluate(layout: Any, t: float, n_clusters: int) -> Any:
-    """Return all rows' sums and slopes at t, (2, n, k), and the self-sums and their slopes, (2, k)."""
-    n = layout.order.shape[0]
-    sums, self_sums = np.zeros((2, n, n_clusters)), np.zeros((2, n_clusters))
-    if t == 0.0:
-        limit_sums(layout, np.arange(n), sums[0], sums[1], 0, n)
-    else:
-        columns = np.zeros((2, layout.labels[layout.order[n - 1]] - layout.labels[layout.order[0]] + 1, n))
-        symmetric_sums(layout, t, sums[0], sums[1], columns[0], columns[1], 0, n)
-        add_columns(layout, 0, columns[0], columns[1], sums[0], sums[1])
-    for i in range(n):
-        own = layout.labels[i]
-        self_sums[0, own] += sums[0, i, own]
-        self_sums[1, own] += sums[1, i, own]
-    return sums, self_sums
-
-
-@njit(nogil=True, cache=True, fastmath=False)
 def descend(
     layout: Any, shares: Any, near_t: float, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any, rtol: float,
     stop_t: float, largest: float, mean: float,
@@ -79,8 +62,14 @@ def descend(
         far_t = far_end(near_t, crossing, mean, ratio, stop_t, next_limit_try)
         if far_t == 0.0:
             next_limit_try = near_t / 4.0
-        far, far_self = _evaluate(layout, far_t, k)
-        entries += n * n if far_t == 0.0 else n * (n - 1) // 2
+        if far_t == 0.0:
+            far = np.empty((2, n, k))
+            limit_sums(layout, np.arange(n), far[0], far[1], 0, n)
+            entries += n * n
+        else:
+            far = all_sums(layout, far_t, k)
+            entries += n * (n - 1) // 2
+        far_self = self_sums_of(far[0], layout.labels), self_sums_of(far[1], layout.labels)
         rows = np.flatnonzero(
             certificate.open_rows(
                 layout.labels, shares, far_t, far[0], far[1], far_self[0], far_self[1],

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-# A point moves only if another proximity exceeds its own cluster's by more than this (proximities are at most 1).
-TOLERANCE = 1e-12
+from offgrid.engine.assignment import TOLERANCE
+
 # A margin down to here cannot be a move: the rest of the tolerance, 1e-14, is above any rounding. It is no more
 # than that because margins may stay in between for long: those of equal rows in different clusters leave 0 as slowly
 # as exp(t L).

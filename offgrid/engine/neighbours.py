@@ -1,7 +1,8 @@
 """Ranks of neighbours and what is counted with them.
 
-Entry points: `closest_pair(points)` (O(n d) memory), `neighbour_ranks(points, rows)` (m n ranks of 2 or 4 bytes) and
-`disagreement(ranks, rows, labels, weights)` (one pass over the ranks).
+Entry points: `closest_pair(pairs)` (O(n) memory), `neighbour_ranks(pairs, rows)` (m n ranks of 2 or 4 bytes) and
+`disagreement(ranks, rows, partition, weights)` (one pass over the ranks
+inside clusters).
 """
 
 from __future__ import annotations
@@ -12,95 +13,135 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from offgrid.engine.sums import squared_distances
+from offgrid.engine.pairs import Pairs
+from offgrid.engine.partition import Partition
+from offgrid.engine.sums import BLOCK, fill
 from offgrid.engine.threads import over_rows
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
+# Rows that are sorted at once: few enough to stay in the cache.
+_SORTED_ROWS = 16
+_FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def _closest_after(points: Any, features: Any, nearest: Any, partners: Any, first: int, last: int) -> None:
+def _closest_after(layout: Any, nearest: Any, partners: Any, first: int, last: int) -> None:
     """For each row find the closest row after it: its squared distance and its index (-1 for the last row)."""
-    n = features.shape[1]
-    buffer = np.empty(n)
+    n = layout.order.shape[0]
+    buffer = np.empty(BLOCK)
     for i in range(first, last):
-        squared_distances(points[i], features, i + 1, n, buffer)
         best = np.inf
         partner = -1
-        for j in range(n - i - 1):
-            if -buffer[j] < best:
-                best = -buffer[j]
-                partner = i + 1 + j
+        for begin in range(i + 1, n, BLOCK):
+            end = min(begin + BLOCK, n)
+            fill(layout, i, begin, end, buffer)
+            for j in range(end - begin):
+                if -buffer[j] < best:
+                    best = -buffer[j]
+                    partner = begin + j
         nearest[i] = best
         partners[i] = partner
 
 
-def closest_pair(points: _Floats) -> tuple[float, int, int]:
+def closest_pair(pairs: Pairs) -> tuple[float, int, int]:
     """Return the smallest squared distance between two rows and the first pair that has it."""
-    features = np.ascontiguousarray(points.T)
-    nearest = np.empty(len(points))
-    partners = np.empty(len(points), dtype=np.int64)
-
-    def work(first: int, last: int) -> None:
-        _closest_after(points, features, nearest, partners, first, last)
-
-    over_rows(work, len(points), len(points) ** 2)
+    nearest = np.empty(pairs.n)
+    partners = np.empty(pairs.n, dtype=np.int64)
+    layout = pairs.in_order
+    over_rows(lambda first, last: _closest_after(layout, nearest, partners, first, last), pairs.n, pairs.n**2)
     row = int(nearest.argmin())
     return float(nearest[row]), row, int(partners[row])
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def _rank_rows(points: Any, features: Any, rows: Any, ranks: Any, first: int, last: int) -> None:
-    """Rank all points by (distance, index) from each row, from 1; the row itself gets 0."""
-    n = features.shape[1]
-    distances = np.empty(n)
-    for i in range(first, last):
-        row = rows[i]
-        squared_distances(points[row], features, 0, n, distances)
+def _distances_from(layout: Any, rows: Any, distances: Any) -> None:
+    """Fill `distances` (m, n) with squared distances from each of `rows`; the row itself comes before all others."""
+    n = layout.order.shape[0]
+    for i in range(rows.shape[0]):
+        for begin in range(0, n, BLOCK):
+            end = min(begin + BLOCK, n)
+            fill(layout, rows[i], begin, end, distances[i, begin:end])
         for j in range(n):
-            distances[j] = -distances[j]
-        distances[row] = -1.0
-        order = np.argsort(distances, kind="mergesort")
-        for rank in range(n):
-            ranks[i, order[rank]] = rank
+            distances[i, j] = -distances[i, j]
+        distances[i, rows[i]] = -1.0
 
 
-def neighbour_ranks(points: _Floats, rows: _Ints) -> NDArray[np.uint16] | NDArray[np.int32]:
+@njit(nogil=True, cache=True, fastmath=False)
+def _rank(distances: Any, order: Any, ranks: Any) -> None:
+    """Turn an order by distance into ranks by distance, then by index; all (m, n)."""
+    n = order.shape[1]
+    for i in range(order.shape[0]):
+        begin = 0
+        while begin < n:
+            end = begin + 1
+            while end < n and distances[i, order[i, end]] == distances[i, order[i, begin]]:
+                end += 1
+            if end > begin + 1:
+                order[i, begin:end].sort()
+            for rank in range(begin, end):
+                ranks[i, order[i, rank]] = rank
+            begin = end
+
+
+def neighbour_ranks(pairs: Pairs, rows: _Ints) -> NDArray[np.uint16] | NDArray[np.int32]:
     """Return the rank of every point among the neighbours of each of `rows`, shape (m, n).
 
     The row itself has 0, the others 1 to n - 1, by (distance, index).
     """
-    n = len(points)
-    features = np.ascontiguousarray(points.T)
+    n = pairs.n
+    layout = pairs.in_order
     ranks: Any = np.empty((len(rows), n), dtype=np.uint16 if n <= 1 << 16 else np.int32)
 
     def work(first: int, last: int) -> None:
-        _rank_rows(points, features, rows, ranks, first, last)
+        for begin in range(first, last, _SORTED_ROWS):
+            some = rows[begin : min(begin + _SORTED_ROWS, last)]
+            distances = np.empty((len(some), n))
+            _distances_from(layout, some, distances)
+            # NumPy sorts with vector instructions, but leaves equal distances in any order
+            _rank(distances, np.argsort(distances, axis=1), ranks[begin : begin + len(some)])
 
     over_rows(work, len(rows), 8 * ranks.size)
     return ranks
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _disagreement(ranks: Any, rows: Any, labels: Any, weights: Any, out: Any, first: int, last: int) -> None:
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def _weight_of(ranks: Any, members: Any, weights: Any) -> float:
+    """Return the summed weight of some members, by their ranks, (n,)."""
+    total = 0.0
+    for j in range(members.shape[0]):
+        total += weights[ranks[np.uint64(members[j])]]
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def _disagreement(
+    ranks: Any, rows: Any, labels: Any, order: Any, offsets: Any, weights: Any, out: Any, first: int, last: int
+) -> None:
+    everything = weights.sum()
+    n = order.shape[0]
     for i in range(first, last):
         own = labels[rows[i]]
-        total = 0.0
-        for j in range(ranks.shape[1]):
-            total += weights[ranks[i, j]] * (labels[j] != own)
-        out[i] = total
+        begin, end = offsets[own], offsets[own + 1]
+        if 2 * (end - begin) <= n:
+            # most weight lies outside: what lies inside is less to add up
+            out[i] = max(everything - _weight_of(ranks[i], order[begin:end], weights), 0.0)
+        else:
+            out[i] = _weight_of(ranks[i], order[:begin], weights) + _weight_of(ranks[i], order[end:], weights)
 
 
-def disagreement(ranks: NDArray[Any], rows: _Ints, labels: _Ints, weights: _Floats) -> _Floats:
+def disagreement(ranks: NDArray[Any], rows: _Ints, partition: Partition, weights: _Floats) -> _Floats:
     """Return for each of `rows` the summed weight of the neighbours outside its cluster, shape (m,).
 
-    `weights` has one entry a rank, from 0 (the row itself) to n - 1.
+    `weights` has one entry a rank, from 0 (the row itself, weight 0) to n - 1.
     """
     out = np.empty(len(rows))
 
     def work(first: int, last: int) -> None:
-        _disagreement(ranks, rows, labels, weights, out, first, last)
+        _disagreement(
+            ranks, rows, partition.labels, partition.order, partition.offsets, weights, out, first, last
+        )  # fmt: skip
 
-    over_rows(work, len(rows), ranks.size)
+    inside = (partition.sizes * np.minimum(partition.sizes, len(partition.order) - partition.sizes)).sum()
+    over_rows(work, len(rows), int(inside) * len(rows) // len(partition.order))
     return out

@@ -1,7 +1,7 @@
 """The pairs of a data set, as the kernels see them: the fixed exponents L of K(t) = exp(t L), stored or computed.
 
-Entry points: `Pairs.from_points(points)` (squared distances; stored from `STORE_FROM` columns on, else matrix-free) and
-`Pairs.from_exponents(matrix)`. Memory: n**2 float64 where stored, else n d.
+Entry points: `Pairs.from_points(points)` (squared distances, stored or matrix-free), `Pairs.from_exponents(matrix)` and
+`worth_storing`. Memory: n**2 float64 where stored, else n (d + k).
 """
 
 from __future__ import annotations
@@ -14,24 +14,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from offgrid.engine import sums
+from offgrid.engine import distances, sums
+from offgrid.engine.assignment import self_sums
 from offgrid.engine.layout import Layout
 from offgrid.engine.partition import Partition
 from offgrid.engine.threads import over_chunks, over_rows
 
 # With fewer columns than this, computing a distance costs less than fetching it from memory.
-STORE_FROM = 7
+_STORE_FROM = 12
 
 _Floats = NDArray[np.float64]
-_MANY_PAIRS = 20_000_000
 # Pairs in a chunk of rows, at least, and chunks, at most: a chunk is handed to a thread.
 _CHUNK = 300_000
 _CHUNKS = 64
 _NO_MATRIX = np.zeros((0, 0))
 
 
+def worth_storing(n: int, n_columns: int, memory: int) -> bool:
+    """Return whether n**2 distances fit into so many bytes, and are fetched faster than computed."""
+    return n_columns >= _STORE_FROM and 8 * n * n <= memory
+
+
 @lru_cache(maxsize=32)
-def _equal_work(n: int) -> list[int]:
+def equal_work(n: int) -> list[int]:
     """Return where to cut the rows so that each chunk meets about as many pairs, each row those after it.
 
     The same for any number of threads, so that sums are added in the same order.
@@ -39,6 +44,18 @@ def _equal_work(n: int) -> list[int]:
     chunks = min(max(n * n // (2 * _CHUNK), 1), _CHUNKS)
     shares = np.linspace(0.0, 1.0, chunks + 1)
     return np.unique(np.round(n * (1.0 - np.sqrt(1.0 - shares))).astype(np.int64)).tolist()
+
+
+def column_buffers(partition: Partition, edges: list[int], count: int) -> list[_Floats]:
+    """Return zeros for what the rows of each chunk give to the columns after its first one.
+
+    A chunk has `count` buffers of a row for each cluster that it has rows of, and a column for each column.
+    """
+    buffers = []
+    for first, last in pairwise(edges):
+        lowest, highest = partition.labels[partition.order[[first, last - 1]]]
+        buffers.append(np.zeros((count, highest - lowest + 1, len(partition.order) - first)))
+    return buffers
 
 
 class Pairs:
@@ -64,10 +81,10 @@ class Pairs:
         self._laid_out: tuple[Partition | None, Any] = (None, None)
 
     @classmethod
-    def from_points(cls, points: _Floats) -> Pairs:
-        """Pairs with L = -||x - y||**2 from a float64 array (n, d)."""
+    def from_points(cls, points: _Floats, *, stored: bool = False) -> Pairs:
+        """Pairs with L = -||x - y||**2 from a float64 array (n, d), stored or computed from the points each time."""
         pairs = cls(None, np.ascontiguousarray(points, dtype=np.float64))
-        if points.shape[1] >= STORE_FROM:
+        if stored:
             pairs.matrix = pairs.exponents()
             pairs.stored = True
         return pairs
@@ -80,7 +97,7 @@ class Pairs:
     @property
     def worth_threads(self) -> bool:
         """Whether a pass over all pairs is spread over threads: fewer pairs are met faster by one."""
-        return len(_equal_work(self.n)) > 2
+        return len(equal_work(self.n)) > 2
 
     @property
     def passes(self) -> float:
@@ -93,11 +110,13 @@ class Pairs:
             return self.matrix
         features = np.ascontiguousarray(self.points.T)
         matrix = np.empty((self.n, self.n))
+        edges = equal_work(self.n)
 
-        def work(first: int, last: int) -> None:
-            sums.squared_distance_rows(self.points, features, matrix, first, last)
+        def above(chunk: int, end: int) -> None:
+            distances.distance_rows(self.points, features, matrix, edges[chunk], edges[end])
 
-        over_rows(work, self.n, self.n**2)
+        over_chunks(above, len(edges) - 1)
+        over_rows(lambda first, last: distances.mirror(matrix, first, last), self.n, self.n**2)
         return matrix
 
     @cached_property
@@ -105,7 +124,7 @@ class Pairs:
         """An upper bound of |L|."""
         if self.stored:
             return float(np.abs(self.matrix).max())
-        return float((np.ptp(self.points, axis=0) ** 2).sum())
+        return float(((self.points.max(axis=0) - self.points.min(axis=0)) ** 2).sum())
 
     @cached_property
     def mean(self) -> float:
@@ -114,23 +133,7 @@ class Pairs:
             return float(np.abs(self.matrix).mean())
         return float(2.0 * self.points.var(axis=0).sum())
 
-    def low_percentile(self, percent: float = 1.0) -> float:
-        """Return a low percentile of -L over the pairs i < j: of squared distances, for the RBF kernel.
-
-        Where so many pairs are equal that it is 0, the smallest value above 0; 0 if there is none. Past 20 million
-        pairs it is taken over as many drawn at random (fixed seed).
-        """
-        if self.n * (self.n - 1) // 2 <= _MANY_PAIRS:
-            values = np.concatenate([-self.row(i)[i + 1 :] for i in range(self.n - 1)])
-        else:
-            first, second = np.random.default_rng(0).integers(self.n, size=(2, _MANY_PAIRS))
-            first, second = first[first != second], second[first != second]
-            values = -self._exponents_of(first, second)
-        value = float(np.percentile(values, percent))
-        positive = values[values > 0.0]
-        return value if value > 0.0 or len(positive) == 0 else float(positive.min())
-
-    def _exponents_of(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> _Floats:
+    def exponents_of(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> _Floats:
         """Return L of the pairs named by two arrays of rows."""
         if self.stored:
             return self.matrix[first, second]
@@ -138,6 +141,11 @@ class Pairs:
         for column in self.points.T:
             values -= (column[first] - column[second]) ** 2
         return values
+
+    @cached_property
+    def in_order(self) -> Layout:
+        """The layout of all rows in their own order."""
+        return self._layout(self.all_rows, np.array([0, self.n]), np.zeros(self.n, dtype=np.int64))
 
     def row(self, index: int) -> _Floats:
         """Return L between one row and all, shape (n,)."""
@@ -157,15 +165,21 @@ class Pairs:
         features = _NO_MATRIX if self.stored else np.ascontiguousarray(self.points[order].T)
         return Layout(self.stored, self.matrix, self.points, features, order, offsets, labels)
 
-    def cluster_sums(
-        self, partition: Partition, t: float, rows: NDArray[np.int64] | None = None
-    ) -> tuple[_Floats, _Floats]:
-        """Return sums of exp(t L) from each row to each cluster, and their t-derivatives, both (m, k).
+    def all_sums(self, partition: Partition, t: float) -> tuple[_Floats, _Floats, _Floats, _Floats]:
+        """Return sums of exp(t L) from each row to each cluster, and their t-derivatives, both (n, k).
 
-        For all rows (None) each pair is evaluated once: n (n - 1) / 2 kernel entries; for some rows m n.
+        Then the same over the pairs inside each cluster, (k,). Each pair is evaluated once: n (n - 1) / 2 entries.
         """
-        if rows is None:
-            return self._symmetric_sums(partition, t)
+        if self.worth_threads:
+            totals = self.symmetric_sums(partition, t)
+        else:
+            totals = sums.all_sums(self.layout(partition), t, partition.n_clusters)
+        self.entries += self.n * (self.n - 1) // 2
+        labels = partition.labels
+        return totals[0], totals[1], self_sums(totals[0], labels), self_sums(totals[1], labels)
+
+    def cluster_sums(self, partition: Partition, t: float, rows: NDArray[np.int64]) -> tuple[_Floats, _Floats]:
+        """Return sums of exp(t L) from some rows to each cluster, and their t-derivatives, both (m, k); m n entries."""
         return self._row_sums(self.layout(partition), t, rows)
 
     def sums_over(
@@ -185,14 +199,12 @@ class Pairs:
         self._run(work, len(rows), len(rows) * len(layout.order))
         return totals, slopes
 
-    def _symmetric_sums(self, partition: Partition, t: float) -> tuple[_Floats, _Floats]:
+    def symmetric_sums(self, partition: Partition, t: float) -> _Floats:
+        """Return all rows' sums and their t-derivatives, (2, n, k), from chunks of rows spread over threads."""
         layout = self.layout(partition)
-        totals, slopes = np.zeros((2, self.n, partition.n_clusters))
-        edges = _equal_work(self.n)
-        columns: list[_Floats] = []
-        for first, last in pairwise(edges):
-            in_order = partition.labels[partition.order[[first, last - 1]]]
-            columns.append(np.zeros((2, in_order[1] - in_order[0] + 1, self.n - first)))
+        totals, slopes = both = np.zeros((2, self.n, partition.n_clusters))
+        edges = equal_work(self.n)
+        columns = column_buffers(partition, edges, 2)
 
         def work(chunk: int, end: int) -> None:
             for c in range(chunk, end):
@@ -201,8 +213,7 @@ class Pairs:
         over_chunks(work, len(columns))
         for first, (column_sums, column_slopes) in zip(edges, columns, strict=False):
             sums.add_columns(layout, first, column_sums, column_slopes, totals, slopes)
-        self.entries += self.n * (self.n - 1) // 2
-        return totals, slopes
+        return both
 
     def limit_sums(self, partition: Partition) -> tuple[_Floats, _Floats]:
         """Return what (1 - exp(t L)) / t and its t-derivative sum to as t -> 0, from each row to each cluster."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from offgrid.engine.assignment import sorted_by_cluster
+
 
 class Partition:
     """Labels with the order that puts each cluster's rows side by side.
@@ -26,8 +28,6 @@ class Partition:
     def __init__(self, labels: NDArray[np.integer], n_clusters: int) -> None:
         self.labels = np.ascontiguousarray(labels, dtype=np.int64)
         self.n_clusters = n_clusters
-        self.order = np.argsort(self.labels, kind="stable")
-        sizes = np.bincount(self.labels, minlength=n_clusters)
-        self.offsets = np.concatenate(([0], np.cumsum(sizes)))
-        self.sizes = sizes
-        self.inverse_sizes = np.divide(1.0, sizes, out=np.zeros(n_clusters), where=sizes > 0)
+        self.order, self.offsets = sorted_by_cluster(self.labels, n_clusters)
+        self.sizes = np.diff(self.offsets)
+        self.inverse_sizes = np.divide(1.0, self.sizes, out=np.zeros(n_clusters), where=self.sizes > 0)

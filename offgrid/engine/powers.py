@@ -1,10 +1,13 @@
 """Powers of a kernel matrix by square roots and products, in place: the arithmetic of the paper's Algorithm 2.
 
-Entry point: `PowerOfKernel`. Memory: the matrix and its current root, 2 n**2 float64, beside the exponents.
+Entry point: `PowerOfKernel`. A round takes each kernel value once from memory: root, product and the sums of clusters
+in one go. The matrix is symmetric, so only pairs i < j in cluster order are kept. Memory: the power and the root,
+n (n - 1) float64 together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,61 +15,130 @@ from numba import njit
 from numpy.typing import NDArray
 
 from offgrid.engine.exponential import exponential
-from offgrid.engine.pairs import Pairs
+from offgrid.engine.pairs import Pairs, column_buffers, equal_work
 from offgrid.engine.partition import Partition
-from offgrid.engine.threads import over_rows
+from offgrid.engine.sums import BLOCK, fill
+from offgrid.engine.threads import over_chunks
 
-# Entries that start below exp of this have lost digits to underflow; no root brings them back.
+_Floats = NDArray[np.float64]
+# Kernel values that start below exp of this have lost digits to underflow, which no root brings back. Down to exponents
+# of `_MEND_BELOW` they are too small to count all the same; below it they are worked out anew.
 _UNDERFLOW = -690.0
+_MEND_BELOW = 0.07
+_FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def _exponentiate(exponents: Any, t: float, out: Any, first: int, last: int) -> None:
-    """Fill ``out[first:last]`` with exp(t L)."""
+def _row_start(i: int, n: int) -> int:
+    """Return where the pairs of row i with the columns after it begin."""
+    return i * (2 * n - i - 1) // 2
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def _exponentiate(layout: Any, t: float, power: Any, root: Any, underflows: Any, first: int, last: int) -> None:
+    """Set the rows' pairs to exp(t L), and note which rows have values that underflow."""
+    n = layout.order.shape[0]
+    exponents = np.empty(BLOCK)
     for i in range(first, last):
-        for j in range(exponents.shape[1]):
-            out[i, j] = exponential(t * exponents[i, j])
+        start = _row_start(i, n) - i - 1
+        lowest = 0.0
+        for begin in range(i + 1, n, BLOCK):
+            end = min(begin + BLOCK, n)
+            fill(layout, layout.order[i], begin, end, exponents)
+            to_power, to_root = power[start + begin : start + end], root[start + begin : start + end]
+            for j in range(end - begin):
+                value = exponential(t * exponents[j])
+                to_power[j] = value
+                to_root[j] = value
+                lowest = min(lowest, t * exponents[j])
+        underflows[i] = lowest < _UNDERFLOW
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def _root_and_multiply(power: Any, root: Any, divide: bool) -> None:
-    """Replace each entry of `root` by its square root, and multiply or divide `power` by that."""
-    for j in range(root.shape[0]):
-        root[j] = np.sqrt(root[j])
-    if divide:
-        for j in range(root.shape[0]):
-            power[j] /= root[j]
-    else:
-        for j in range(root.shape[0]):
-            power[j] *= root[j]
+def _mend(layout: Any, t: float, exponent: float, unit: float, power: Any, root: Any, i: int) -> None:
+    """Work out anew what has underflowed in a row: `power` at an exponent, `root` at a unit."""
+    n = layout.order.shape[0]
+    exponents = np.empty(BLOCK)
+    start = _row_start(i, n) - i - 1
+    for begin in range(i + 1, n, BLOCK):
+        end = min(begin + BLOCK, n)
+        fill(layout, layout.order[i], begin, end, exponents)
+        for j in range(end - begin):
+            if t * exponents[j] < _UNDERFLOW:
+                power[start + begin + j] = exponential(t * exponent * exponents[j])
+                root[start + begin + j] = exponential(t * unit * exponents[j])
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def _multiply(power: Any, root: Any, column_sums: Any) -> float:
+    """Take the roots, multiply by them, add the products to their columns' sums and return the sum of all."""
+    total = 0.0
+    for j in range(power.shape[0]):
+        value = np.sqrt(root[j])
+        root[j] = value
+        value *= power[j]
+        power[j] = value
+        column_sums[j] += value
+        total += value
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def _divide(power: Any, root: Any, column_sums: Any) -> float:
+    """Take the roots, divide by them, add the quotients to their columns' sums and return the sum of all."""
+    total = 0.0
+    for j in range(power.shape[0]):
+        value = np.sqrt(root[j])
+        root[j] = value
+        value = power[j] / value
+        power[j] = value
+        column_sums[j] += value
+        total += value
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath=False)
 def _round(
-    exponents: Any, t: float, fraction: float, unit: float, power: Any, root: Any, divide: bool,
-    order: Any, offsets: Any, labels: Any, checked: Any, sums: Any, first: int, last: int,
+    layout: Any, divide: bool, power: Any, root: Any, checked: Any, positions: Any, sums: Any, column_sums: Any,
+    first: int, last: int,
 ) -> None:  # fmt: skip
-    """Do one round for rows in cluster order, and fill ``sums[first:last]``: (n, k), by row in that order.
+    """Do one round for rows first..last-1 of the order and the columns after them.
 
-    `power` becomes exp(t L)**fraction and `root` exp(t L)**unit. A row that is not `checked` only keeps up the
-    columns of its own cluster, for the self-sum. Columns are in cluster order too, so a cluster is a slice.
+    `sums`, (n, k), get what a pair gives to its row, `column_sums` what it gives to its column, as in `symmetric_sums`.
+    A row that is not `checked` keeps up its own cluster, for the self-sum, and the columns that are: at `positions`.
     """
+    n = layout.order.shape[0]
+    lowest = layout.labels[layout.order[first]]
     for i in range(first, last):
-        row = order[i]
-        own = labels[row]
-        begin, end = offsets[own], offsets[own + 1]
-        if checked[row]:
-            begin, end = 0, power.shape[1]
-        _root_and_multiply(power[i, begin:end], root[i, begin:end], divide)
-        for j in range(begin, end):
-            if t * exponents[i, j] < _UNDERFLOW:
-                power[i, j] = exponential(t * fraction * exponents[i, j])
-                root[i, j] = exponential(t * unit * exponents[i, j])
-        for cluster in range(sums.shape[1]):
-            total = 0.0
-            for j in range(max(begin, offsets[cluster]), min(end, offsets[cluster + 1])):
-                total += power[i, j]
-            sums[i, cluster] = total
+        row = layout.order[i]
+        own = layout.labels[row]
+        start = _row_start(i, n) - i - 1
+        end = n if checked[row] else layout.offsets[own + 1]
+        cluster, at = own, i + 1
+        while at < end:
+            while layout.offsets[cluster + 1] <= at:
+                cluster += 1
+            stop = min(layout.offsets[cluster + 1], end)
+            some_power, some_root = power[start + at : start + stop], root[start + at : start + stop]
+            to_columns = column_sums[own - lowest, at - first : stop - first]
+            if divide:
+                sums[row, cluster] += _divide(some_power, some_root, to_columns)
+            else:
+                sums[row, cluster] += _multiply(some_power, some_root, to_columns)
+            at = stop
+        for p in range(np.searchsorted(positions, end), positions.shape[0]):
+            j = start + positions[p]
+            root[j] = np.sqrt(root[j])
+            power[j] = power[j] / root[j] if divide else power[j] * root[j]
+            column_sums[own - lowest, positions[p] - first] += power[j]
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def _add_columns(layout: Any, first: int, column_sums: Any, sums: Any) -> None:
+    lowest = layout.labels[layout.order[first]]
+    for i in range(column_sums.shape[1]):
+        for c in range(column_sums.shape[0]):
+            sums[layout.order[first + i], lowest + c] += column_sums[c, i]
 
 
 class PowerOfKernel:
@@ -81,20 +153,28 @@ class PowerOfKernel:
     """
 
     def __init__(self, pairs: Pairs, partition: Partition, t: float) -> None:
-        self._partition, self._t = partition, t
-        order = partition.order
-        # rows and columns in cluster order: a cluster's sum is then a sum over neighbours in memory
-        self._exponents = np.ascontiguousarray(pairs.exponents()[np.ix_(order, order)])
-        self._power = np.empty_like(self._exponents)
-        over_rows(self._start, pairs.n, pairs.n**2)
-        self._root = self._power.copy()
+        n = pairs.n
+        self._layout, self._partition, self._t = pairs.layout(partition), partition, t
+        self._edges = equal_work(n)
+        self._power, self._root = np.empty((2, n * (n - 1) // 2))
+        self._diagonal = t * pairs.diagonal
+        self._underflows = np.empty(n, dtype=np.bool_)
+        self._over_chunks(self._exponentiate)
         self.numerator = self.denominator = 1
-        self.entries = pairs.n**2
+        self.entries = n * (n - 1) // 2
 
-    def _start(self, first: int, last: int) -> None:
-        _exponentiate(self._exponents, self._t, self._power, first, last)
+    def _over_chunks(self, work: Callable[[int], None]) -> None:
+        def work_on(chunk: int, end: int) -> None:
+            for c in range(chunk, end):
+                work(c)
 
-    def refine(self, *, moved: bool, checked: NDArray[np.bool_]) -> NDArray[np.float64]:
+        over_chunks(work_on, len(self._edges) - 1)
+
+    def _exponentiate(self, chunk: int) -> None:
+        first, last = self._edges[chunk : chunk + 2]
+        _exponentiate(self._layout, self._t, self._power, self._root, self._underflows, first, last)
+
+    def refine(self, *, moved: bool, checked: NDArray[np.bool_]) -> _Floats:
         """Halve the unit, take it off the exponent or, if the last query moved a point, add it; return the new sums.
 
         Parameters
@@ -106,23 +186,30 @@ class PowerOfKernel:
         Returns
         -------
         ndarray of float64, shape (n, k)
-            Sums of the power over each cluster; for rows not checked only their own cluster's.
+            Sums of the power over each cluster; for rows not checked only their own cluster's are all there.
         """
+        before, unit_before = self.numerator / self.denominator, 1.0 / self.denominator
         self.denominator *= 2
         self.numerator = 2 * self.numerator + (1 if moved else -1)
-        fraction, unit = self.numerator / self.denominator, 1.0 / self.denominator
-        partition = self._partition
-        sums = np.empty((len(partition.order), partition.n_clusters))
+        fraction = self.numerator / self.denominator
+        partition, n = self._partition, len(checked)
+        sums = np.zeros((n, partition.n_clusters))
+        columns = column_buffers(partition, self._edges, 1)
+        positions = np.flatnonzero(checked[partition.order])
 
-        def work(first: int, last: int) -> None:
+        def work(chunk: int) -> None:
+            first, last = self._edges[chunk : chunk + 2]
+            if fraction < _MEND_BELOW:
+                for i in first + np.flatnonzero(self._underflows[first:last]):
+                    _mend(self._layout, self._t, before, unit_before, self._power, self._root, int(i))
             _round(
-                self._exponents, self._t, fraction, unit, self._power, self._root, not moved,
-                partition.order, partition.offsets, partition.labels, checked, sums, first, last,
+                self._layout, not moved, self._power, self._root, checked, positions, sums, columns[chunk][0],
+                first, last,
             )  # fmt: skip
 
-        over_rows(work, len(sums), sums.shape[0] ** 2)
-        own = partition.sizes[partition.labels]
-        self.entries += int(np.where(checked, len(sums), own).sum())
-        by_row = np.empty_like(sums)
-        by_row[partition.order] = sums
-        return by_row
+        self._over_chunks(work)
+        for first, buffers in zip(self._edges, columns, strict=False):
+            _add_columns(self._layout, first, buffers[0], sums)
+        sums[np.arange(n), partition.labels] += np.exp(fraction * self._diagonal)
+        self.entries += int(np.where(checked, n, partition.sizes[partition.labels]).sum()) // 2
+        return sums

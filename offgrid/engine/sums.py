@@ -5,6 +5,7 @@ Entry points, all compiled (float64, GIL released, no n x n temporary); they wri
 - `cluster_sums`: S[x, i] = sum over y in cluster i of exp(t L(x, y)), and its t-derivative D; m n exponentials.
 - `symmetric_sums`: the same for all rows, each pair met once; n (n - 1) / 2 exponentials, and partial sums for each
   chunk of rows, which `add_columns` adds up.
+  `all_sums` does it all for small data.
 - `limit_sums`: the same sums of -L and -L**2 / 2, to which (1 - exp(t L)) / t and its t-derivative tend as t -> 0.
 - `self_moments`: M[p, x] = sum over y in the cluster of x of exp(t L(x, y)) L(x, y)**p.
 
@@ -53,22 +54,13 @@ def squared_distances(point: Any, features: Any, begin: int, end: int, out: Any)
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def squared_distance_rows(points: Any, features: Any, out: Any, first: int, last: int) -> None:
-    """Fill ``out[first:last]`` with -||x - y||**2; `points` (n, d) and `features` (d, n) hold the same rows."""
-    for i in range(first, last):
-        for begin in range(0, features.shape[1], BLOCK):
-            end = min(begin + BLOCK, features.shape[1])
-            squared_distances(points[i], features, begin, end, out[i, begin:end])
-
-
-@njit(nogil=True, cache=True, fastmath=False)
-def _fill(layout: Any, row: int, begin: int, end: int, out: Any) -> None:
+def fill(layout: Any, row: int, begin: int, end: int, out: Any) -> None:
     """Write L between a row and columns begin..end-1 of the order to `out`."""
     if layout.stored:
         columns = layout.order[begin:end]
         values = layout.matrix[row]
         for j in range(end - begin):
-            out[j] = values[columns[j]]
+            out[j] = values[np.uint64(columns[j])]
     else:
         squared_distances(layout.points[row], layout.features, begin, end, out)
 
@@ -119,7 +111,7 @@ def row_sums(layout: Any, row: int, t: float, exponents: Any, sums: Any, slopes:
     cluster = 0
     for begin in range(0, n, BLOCK):
         end = min(begin + BLOCK, n)
-        _fill(layout, row, begin, end, exponents)
+        fill(layout, row, begin, end, exponents)
         if _negligible(exponents[: end - begin], t):
             continue
         at = begin
@@ -163,7 +155,7 @@ def symmetric_sums(
         cluster = own
         for begin in range(i + 1, n, BLOCK):
             end = min(begin + BLOCK, n)
-            _fill(layout, row, begin, end, exponents)
+            fill(layout, row, begin, end, exponents)
             if _negligible(exponents[: end - begin], t):
                 continue
             at = begin
@@ -192,6 +184,17 @@ def add_columns(layout: Any, first: int, column_sums: Any, column_slopes: Any, s
             slopes[row, lowest + c] += column_slopes[c, i]
 
 
+@njit(nogil=True, cache=True, fastmath=False)
+def all_sums(layout: Any, t: float, n_clusters: int) -> Any:
+    """Return all rows' sums and their derivatives, (2, n, k), in one go: for data that are too small for threads."""
+    n = layout.order.shape[0]
+    sums = np.zeros((2, n, n_clusters))
+    columns = np.zeros((2, layout.labels[layout.order[n - 1]] - layout.labels[layout.order[0]] + 1, n))
+    symmetric_sums(layout, t, sums[0], sums[1], columns[0], columns[1], 0, n)
+    add_columns(layout, 0, columns[0], columns[1], sums[0], sums[1])
+    return sums
+
+
 @njit(nogil=True, cache=True, fastmath=_FAST)
 def _limit_row_sums(exponents: Any) -> tuple[float, float]:
     total, square = 0.0, 0.0
@@ -209,7 +212,7 @@ def limit_row_sums(layout: Any, row: int, exponents: Any, sums: Any, slopes: Any
     for cluster in range(sums.shape[0]):
         for begin in range(layout.offsets[cluster], layout.offsets[cluster + 1], BLOCK):
             end = min(begin + BLOCK, layout.offsets[cluster + 1])
-            _fill(layout, row, begin, end, exponents)
+            fill(layout, row, begin, end, exponents)
             total, slope = _limit_row_sums(exponents[: end - begin])
             sums[cluster] += total
             slopes[cluster] += slope
@@ -266,5 +269,5 @@ def self_moments(layout: Any, t: float, scale: float, moments: Any, first: int, 
             value *= max(itself * scale, _FAR)
         for begin in range(layout.offsets[layout.labels[row]], i, BLOCK):
             end = min(begin + BLOCK, i)
-            _fill(layout, row, begin, end, exponents)
+            fill(layout, row, begin, end, exponents)
             _add_moments(exponents[: end - begin], values, t, scale, moments[i])

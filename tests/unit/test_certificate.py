@@ -37,7 +37,7 @@ def ends(X, labels, k, sigma, ratio) -> tuple[KernelOnData, Partition, Evaluatio
 def in_parts(evaluation, partition, *, limit):
     """The margins of all rows against every cluster, (n, 4, k)."""
     k = partition.n_clusters
-    norms, means, parts = np.empty((2, k)), np.empty((2, k)), np.empty((len(evaluation.rows), 4, k))
+    norms, means, parts = np.empty((2, k)), np.empty((2, k)), np.empty((len(evaluation.sums), 4, k))
     shares = partition.inverse_sizes
     m.to_means(limit, evaluation.t, shares**2, evaluation.self_sums, evaluation.self_slopes, *norms)
     for i, own in enumerate(partition.labels):

@@ -255,7 +255,8 @@ class TestUsage:
         assert "--help" in message
 
     @pytest.mark.parametrize(
-        "command", [[], ["search"], ["datasets"], ["datasets", "list"], ["datasets", "show"], ["app"]]
+        "command",
+        [[], ["search"], ["datasets"], ["datasets", "list"], ["datasets", "show"], ["app"], ["benchmark"]],
     )
     def test_every_command_has_help(self, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as stopped:

@@ -12,18 +12,19 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offgrid.engine import series, threads
+from offgrid.engine import percentile, series, threads
 from offgrid.engine.exponential import exponential
 from offgrid.engine.neighbours import closest_pair, disagreement, neighbour_ranks
-from offgrid.engine.pairs import Pairs
+from offgrid.engine.pairs import Pairs, equal_work, worth_storing
 from offgrid.engine.partition import Partition
+from offgrid.engine.percentile import low_percentile
 
 KINDS = ["computed", "stored", "many columns"]
 
 
 def pairs_of(kind, n=30, k=3, seed=0):
-    X, labels = reference.sample(seed, n, 9 if kind == "many columns" else 3, k)
-    pairs = Pairs.from_points(X)
+    X, labels = reference.sample(seed, n, 19 if kind == "many columns" else 3, k)
+    pairs = Pairs.from_points(X, stored=kind == "many columns")
     if kind == "stored":
         pairs = Pairs.from_exponents(pairs.exponents())
     return X, pairs, Partition(labels, k)
@@ -55,17 +56,32 @@ def test_a_partition_is_laid_out_by_cluster_then_by_row():
 @pytest.mark.parametrize("t", [0.0, 1e-9, 0.03, 1.0, 40.0, 1e5])
 def test_cluster_sums(kind, t):
     X, pairs, partition = pairs_of(kind)
-    sums, slopes = pairs.cluster_sums(partition, t)
     expected = exact_sums(X, partition.labels, 3, t)
-    assert sums == pytest.approx(expected[0], rel=1e-13, abs=1e-14)
-    assert slopes == pytest.approx(expected[1], rel=1e-12, abs=1e-14)
+    inside = [[exact[partition.labels == i, i].sum() for i in range(3)] for exact in expected]
+    for found, exact, rel in zip(pairs.all_sums(partition, t), (*expected, *inside), (1e-13, 1e-12) * 2, strict=True):
+        assert found == pytest.approx(np.array(exact), rel=rel, abs=1e-14)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("labels", [[0, 1, 2], [2], [1]])
+def test_sums_in_chunks_are_sums_in_one_go(kind, labels, monkeypatch):
+    # chunks of a few rows, clusters that end inside and between them, and clusters that are empty
+    _, pairs, _ = pairs_of(kind)
+    partition = Partition(np.random.default_rng(0).choice(labels, size=30), 3)
+    in_one_go = pairs.all_sums(partition, 0.7)
+    for chunk in (10, 50, 200):
+        monkeypatch.setattr("offgrid.engine.pairs._CHUNK", chunk)
+        equal_work.cache_clear()
+        assert pairs.worth_threads
+        assert pairs.symmetric_sums(partition, 0.7) == pytest.approx(np.array(in_one_go[:2]), rel=1e-13, abs=1e-15)
+    equal_work.cache_clear()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_cluster_sums_of_some_rows_only(kind):
     _, pairs, partition = pairs_of(kind)
     rows = np.array([0, 5, 28])
-    everything = pairs.cluster_sums(partition, 0.7)
+    everything = pairs.all_sums(partition, 0.7)[:2]
     for some, full in zip(pairs.cluster_sums(partition, 0.7, rows), everything, strict=True):
         assert some == pytest.approx(full[rows], rel=1e-13)
 
@@ -138,13 +154,13 @@ def test_stored_and_computed_exponents_give_the_same_bits(n):
     stored = Pairs.from_exponents(computed.exponents())
     rows = np.arange(0, n, 7)
     for name, arguments in (
-        ("cluster_sums", (partition, 1.3)),
+        ("all_sums", (partition, 1.3)),
         ("cluster_sums", (partition, 1.3, rows)),
         ("limit_sums", (partition,)),
         ("self_moments", (partition, 1.3, 0.2, 5)),
     ):
         one, other = getattr(computed, name)(*arguments), getattr(stored, name)(*arguments)
-        assert np.array_equal(one, other)
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 @pytest.mark.parametrize("d", [2, 9])
@@ -158,15 +174,22 @@ def test_threads_change_no_bit(d, monkeypatch):
         pairs = Pairs.from_points(X)
         results.append(
             [
-                *pairs.cluster_sums(partition, 0.7),
+                *pairs.all_sums(partition, 0.7),
                 *pairs.limit_sums(partition),
                 pairs.self_moments(partition, 0.7, 0.1, 4),
                 pairs.exponents(),
-                neighbour_ranks(X, np.arange(1700)),
+                neighbour_ranks(pairs, np.arange(1700)),
             ]
         )
     for other in results[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 61, 600])
+@pytest.mark.parametrize("d", [1, 3, 4, 13])
+def test_the_matrix_of_exponents_has_the_bits_of_its_rows(n, d):
+    pairs = Pairs.from_points(np.random.default_rng(n).normal(size=(n, d)))
+    assert np.array_equal(pairs.exponents(), np.array([pairs.row(i) for i in range(n)]))
 
 
 def test_exponents_are_symmetric_and_their_extremes_known():
@@ -188,13 +211,38 @@ def test_exponents_are_symmetric_and_their_extremes_known():
 def test_low_percentile(kind, percent):
     X, pairs, _ = pairs_of(kind)
     values = reference.squared_distances(X)[np.triu_indices(len(X), 1)]
-    assert pairs.low_percentile(percent) == pytest.approx(np.percentile(values, percent), rel=1e-12)
+    assert low_percentile(pairs, percent) == pytest.approx(np.percentile(values, percent), rel=1e-12)
 
 
 def test_the_low_percentile_of_many_equal_rows_is_the_smallest_distance_above_0():
     X = np.array([[0.0]] * 30 + [[2.0], [5.0]])
-    assert Pairs.from_points(X).low_percentile() == 4.0
-    assert Pairs.from_points(np.ones((5, 1))).low_percentile() == 0.0
+    assert low_percentile(Pairs.from_points(X)) == 4.0
+    assert low_percentile(Pairs.from_points(np.ones((5, 1)))) == 0.0
+
+
+def test_the_low_percentile_is_found_where_the_sample_misleads(monkeypatch):
+    # a sample that has only large values: the level has to be raised until enough pairs lie under it, or all do
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    pairs = Pairs.from_points(X)
+    values = reference.squared_distances(X)[np.triu_indices(300, 1)]
+    for sample in (np.full(10, 1e-9), np.linspace(1e-9, values.max(), 50) ** 3):
+        monkeypatch.setattr(percentile, "_sample", lambda _, sample=sample: sample)
+        assert low_percentile(pairs) == pytest.approx(np.percentile(values, 1.0), rel=1e-12)
+
+
+def test_the_low_percentile_of_very_many_pairs_is_read_off_the_sample(monkeypatch):
+    monkeypatch.setattr(percentile, "_MOST_PAIRS", 10)
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    values = reference.squared_distances(X)[np.triu_indices(300, 1)]
+    assert low_percentile(Pairs.from_points(X)) == pytest.approx(np.percentile(values, 1.0), rel=0.05)
+    assert low_percentile(Pairs.from_points(np.array([[0.0]] * 30 + [[2.0], [5.0]]))) == 4.0
+    assert low_percentile(Pairs.from_points(np.ones((5, 1)))) == 0.0
+
+
+def test_what_is_worth_storing():
+    assert worth_storing(1000, 50, 8_000_000)
+    assert not worth_storing(1000, 50, 7_999_999)
+    assert not worth_storing(1000, 2, 8_000_000)
 
 
 def test_passes_are_counted():
@@ -202,8 +250,8 @@ def test_passes_are_counted():
     before = pairs.entries
     pairs.cluster_sums(partition, 1.0, np.array([1, 2, 3]))
     assert pairs.entries - before == 3 * 30
-    pairs.cluster_sums(partition, 1.0)
-    assert pairs.entries - before - 90 in (900, 435)  # all pairs, or each pair once
+    pairs.all_sums(partition, 1.0)
+    assert pairs.entries - before - 90 == 435  # each pair once
     assert pairs.passes == pairs.entries / 900
 
 
@@ -215,7 +263,7 @@ def test_passes_are_counted():
 def test_ranks_are_by_distance_then_by_index(seed, n, on_grid):
     X, _ = reference.sample(seed, n, 2, 1, on_grid=on_grid)
     rows = np.unique(np.random.default_rng(seed).integers(n, size=n))
-    ranks = neighbour_ranks(X, rows)
+    ranks = neighbour_ranks(Pairs.from_points(X), rows)
     assert ranks.shape == (len(rows), n)
     for i, row in enumerate(rows):
         assert ranks[i, row] == 0
@@ -226,7 +274,7 @@ def test_ranks_are_by_distance_then_by_index(seed, n, on_grid):
 @given(st.integers(0, 10**6), st.integers(2, 30), st.booleans())
 def test_the_closest_pair(seed, n, on_grid):
     X, _ = reference.sample(seed, n, 2, 1, on_grid=on_grid)
-    squared, first, second = closest_pair(X)
+    squared, first, second = closest_pair(Pairs.from_points(X))
     distances = reference.squared_distances(X)
     pairs = [(distances[i, j], i, j) for i in range(n) for j in range(i + 1, n)]
     assert (first, second) == min(pairs)[1:]
@@ -235,8 +283,10 @@ def test_the_closest_pair(seed, n, on_grid):
 
 def test_disagreement_is_the_weight_of_strangers():
     ranks = np.array([[0, 1, 2, 3], [3, 2, 1, 0]], dtype=np.uint16)
-    result = disagreement(ranks, np.array([0, 3]), np.array([0, 1, 0, 1]), np.array([0.0, 1.0, 10.0, 100.0]))
-    assert result.tolist() == [101.0, 101.0]
+    weights = np.array([0.0, 1.0, 10.0, 100.0])
+    for labels, expected in (([0, 1, 0, 1], [101.0, 101.0]), ([0, 0, 0, 1], [100.0, 111.0]), ([0] * 4, [0.0, 0.0])):
+        partition = Partition(np.array(labels), 2)
+        assert disagreement(ranks, np.array([0, 3]), partition, weights).tolist() == expected
 
 
 # ---------------------------------------------------------------------------------------------- exponential, threads

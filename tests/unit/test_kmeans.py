@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from offgrid import RBF, InputError, KernelKMeans
+from offgrid.engine.assignment import step
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
 from offgrid.lloyd import initial_labels, iterate
-from offgrid.proximity import evaluate, step
+from offgrid.proximity import evaluate
 
 SCALES = [2.0**-495, 2.0**-20, 2.0**495]
 
@@ -51,19 +52,7 @@ def test_ties_keep_the_cluster_and_the_lowest_better_index_wins():
     proximities = np.array(
         [[0.5, 0.5, 0.5], [0.1, 0.7, 0.7], [0.3, 0.3 - 2e-12, 0.3 + 0.9e-12], [0.3, 0.3 + 2e-12, 0.0]]
     )
-    assert step(proximities, np.array([2, 0, 0, 0])).tolist() == [2, 1, 0, 1]
-
-
-def test_restricted_evaluations_step_the_same_rows():
-    X, labels = reference.sample(3, 20, 2, 3)
-    bound, partition = RBF().on(X), Partition(labels, 3)
-    everything = evaluate(bound.pairs, partition, bound.t(1.0))
-    rows = np.array([1, 4, 7, 19])
-    stepped = everything.restricted(rows).stepped(partition)
-    others = np.setdiff1d(np.arange(20), rows)
-    assert np.array_equal(stepped[rows], everything.stepped(partition)[rows])
-    assert np.array_equal(stepped[others], labels[others])
-    assert (everything.stepped(partition)[others] != labels[others]).any()
+    assert step(proximities / 2, np.zeros(3), np.ones(3), np.array([2, 0, 0, 0])).tolist() == [2, 1, 0, 1]
 
 
 # ---------------------------------------------------------------------------------------------- the loop

@@ -30,11 +30,12 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
             "OFFGRID_KEEP_UPLOADS_DAYS": "7",
             "OFFGRID_SLOTS": "3",
             "OFFGRID_THREADS": "4",
+            "OFFGRID_MEMORY_LIMIT": "800MB",
             "OFFGRID_SECRET_KEY": "s3cret",
             "OFFGRID_LOG_LEVEL": "debug",
         }
     )
-    assert settings == Settings("0.0.0.0", 9000, tmp_path, 500, 1.5, 7, 3, 4, "s3cret", "DEBUG")
+    assert settings == Settings("0.0.0.0", 9000, tmp_path, 500, 1.5, 7, 3, 4, "800MB", "s3cret", "DEBUG")
 
 
 def test_the_environment_of_a_subprocess_reads_back_as_the_same_settings(tmp_path: Path) -> None:
@@ -52,6 +53,7 @@ def test_the_environment_of_a_subprocess_reads_back_as_the_same_settings(tmp_pat
         ("OFFGRID_MAX_UPLOAD_MB", "nan", "a number from 0.001 to 2,000"),
         ("OFFGRID_MAX_UPLOAD_MB", "inf", "a number from 0.001 to 2,000"),
         ("OFFGRID_SLOTS", "1.5", "a whole number from 1 to 64"),
+        ("OFFGRID_MEMORY_LIMIT", "plenty", "a size such as 800MB or 1.5GiB"),
         ("OFFGRID_LOG_LEVEL", "loud", "one of DEBUG, INFO, WARNING, ERROR"),
     ],
 )
