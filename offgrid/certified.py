@@ -65,13 +65,12 @@ def find(pairs: Pairs, partition: Partition, start: Evaluation, *, rtol: float, 
         if near.t * pairs.largest < certificate.FLAT:
             # margins are linear in t from here on: they shrink, and none that is quiet now can become a move
             return Found(0.0, stop_t, partition.labels, search.uncertified)
-        far = search.look_ahead(near, ratio, stop_t)
         looks = search.looks
-        found = search.settle(far, near)
-        if found is not None:
-            return found
+        settled = search.settle(search.far_end(near, ratio, stop_t), near)
+        if isinstance(settled, Found):
+            return settled
         ratio = descent.widened(ratio, search.looks - looks)
-        near = far
+        near = settled
     return Found(0.0, near.t, partition.labels, search.uncertified)
 
 
@@ -86,45 +85,68 @@ class _Search:
         self.looks = 0
         self._next_limit_try = math.inf
 
-    def look_ahead(self, near: Evaluation, ratio: float, stop_t: float) -> Evaluation:
-        """Evaluate all rows at the far end of the next interval."""
+    def far_end(self, near: Evaluation, ratio: float, stop_t: float) -> float:
+        """Choose the far end of the next interval."""
         crossing = margins.predicted_crossing(
             near.t, self.partition.labels, self.partition.inverse_sizes, near.sums, near.slopes, near.self_sums,
             near.self_slopes,
         )  # fmt: skip
-        t = descent.far_end(near.t, crossing, self.pairs.mean, ratio, stop_t, self._next_limit_try)
+        t: float = descent.far_end(near.t, crossing, self.pairs.mean, ratio, stop_t, self._next_limit_try)
         if t == 0.0:
             self._next_limit_try = near.t / 4.0
-            return _at_the_end(self.pairs, self.partition)
-        return evaluate(self.pairs, self.partition, t)
+        return t
 
-    def settle(self, far: Evaluation, near: Evaluation) -> Found | None:
-        """Certify the interval between two evaluations of all rows, or return the first t in it that moves a point."""
-        labels = self.partition.labels
+    def settle(self, far_t: float, near: Evaluation) -> Found | Evaluation:
+        """Return the first t down to `far_t` that moves a point, or the evaluation there if none does."""
+        rows = np.flatnonzero(self._open_before(far_t, near))
+        if not descent.worth_looking_at(len(rows), self.pairs.n):
+            return self._settle_between(self._evaluate(far_t), near)
+        if len(rows) > 0:
+            # few rows are open for all that the near end can tell: the far end is looked at for them alone
+            chain = certificate.new_chain(self.partition.inverse_sizes, rows, False)
+            certificate.append_look(chain, far_t, *self._sums_at(chain, np.arange(len(rows)), far_t, far_t, near.t))
+            settled = self._settle(chain, far_t, near)
+            if settled is not None:
+                return settled
+        return self._evaluate(far_t)
+
+    def _evaluate(self, t: float) -> Evaluation:
+        return evaluate(self.pairs, self.partition, t) if t > 0.0 else _at_the_end(self.pairs, self.partition)
+
+    def _settle_between(self, far: Evaluation, near: Evaluation) -> Found | Evaluation:
+        """Return the first t between two evaluations of all rows that moves a point, or the far one if none does."""
         rows = np.flatnonzero(_open_rows(self.partition, far, near))
         if len(rows) == 0:
-            return None
+            return far
         chain = certificate.new_chain(self.partition.inverse_sizes, rows, far.t == 0.0)
-        for end in (far, near):
-            certificate.append(chain, end.t, end.sums[rows], end.slopes[rows], end.self_sums, end.self_slopes)
+        certificate.append_rows(chain, far.t, far.sums, far.slopes, far.self_sums, far.self_slopes)
+        return self._settle(chain, far.t, near) or far
+
+    def _settle(self, chain: certificate.Chain, far_t: float, near: Evaluation) -> Found | Evaluation | None:
+        """Settle an interval for the rows of a chain that has its far end; None where nothing moves."""
+        certificate.append_rows(chain, near.t, near.sums, near.slopes, near.self_sums, near.self_slopes)
         layout, largest = self.pairs.layout(self.partition), self.pairs.largest
         while True:
-            action = certificate.advance(chain, layout, far.t, near.t, largest, self.rtol, SERIAL_COST)
+            action = certificate.advance(chain, layout, far_t, near.t, largest, self.rtol, SERIAL_COST)
             if action != certificate.LOOK:
                 break
-            if certificate.is_full(chain):
-                chain = certificate.grown(chain)
-            self._look(chain, far.t, near.t)
+            left = np.flatnonzero(chain.left[chain.slots[chain.counts[certificate.LENGTH] - 1]])
+            t = float(chain.reals[certificate.LOOK_T])
+            certificate.insert(chain, left, *self._sums_at(chain, left, t, far_t, near.t))
         self.looks += int(chain.counts[certificate.LOOKS])
         self.uncertified += int(chain.counts[certificate.UNCERTIFIED])
         self.pairs.entries += int(chain.counts[certificate.ENTRIES])
-        if action == certificate.CERTIFIED:
-            return None
-        return Found(*certificate.move_found(chain, labels), self.uncertified)
+        if action == certificate.FULL:
+            piece = evaluate(self.pairs, self.partition, certificate.piece_at_hand(chain))
+            return self._settle_between(piece, near)
+        if action == certificate.FOUND:
+            return Found(*certificate.move_found(chain, self.partition.labels), self.uncertified)
+        return None
 
-    def _look(self, chain: certificate.Chain, lowest: float, highest: float) -> None:
-        """Evaluate the rows left of the piece at hand; the clusters' self-sums come from a series over the interval."""
-        t = float(chain.reals[certificate.LOOK_T])
+    def _sums_at(
+        self, chain: certificate.Chain, rows: NDArray[np.int64], t: float, lowest: float, highest: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Evaluate some of a chain's rows, and see that the series of the clusters' self-sums covers t."""
         if not certificate.covers(chain, t):
             centre, half_width = series.span(t, lowest, highest)
             order = series.order_for(centre, half_width)
@@ -132,8 +154,14 @@ class _Search:
             chain.terms[: order + 1] = series.coefficients(moments)
             chain.reals[certificate.CENTRE], chain.reals[certificate.HALF_WIDTH] = centre, half_width
             chain.counts[certificate.ORDER] = order
-        left = np.flatnonzero(chain.left[chain.slots[chain.counts[certificate.LENGTH] - 1]])
-        certificate.insert(chain, left, *self.pairs.cluster_sums(self.partition, t, chain.rows[left]))
+        return self.pairs.cluster_sums(self.partition, t, chain.rows[rows])
+
+    def _open_before(self, far_t: float, near: Evaluation) -> NDArray[np.bool_]:
+        labels, shares = self.partition.labels, self.partition.inverse_sizes
+        result: NDArray[np.bool_] = certificate.rows_open_before(
+            labels, shares, far_t, near.t, near.sums, near.slopes, near.self_sums, near.self_slopes
+        )
+        return result
 
 
 def _open_rows(partition: Partition, far: Evaluation, near: Evaluation) -> NDArray[np.bool_]:

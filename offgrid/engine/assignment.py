@@ -23,7 +23,9 @@ def step(sums: Any, self_sums: Any, shares: Any, labels: Any) -> Any:
     among equals, and stays where it is unless that proximity exceeds its own cluster's by more than `TOLERANCE`.
     """
     stepped = labels.copy()
-    norms = self_sums * shares * shares
+    norms = np.empty(shares.shape[0])
+    for j in range(shares.shape[0]):
+        norms[j] = self_sums[j] * shares[j] * shares[j]
     for i in range(sums.shape[0]):
         own = labels[i]
         best, largest = 0, -np.inf

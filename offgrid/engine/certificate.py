@@ -4,10 +4,10 @@ Rows whose margins are bounded away from a move are certified and not looked at 
 what is left, and its nearer part (the larger t) is settled first. So the pieces not yet settled lie side by side, and
 are kept as a chain of evaluations, far end first: the piece at hand is the one between the last two.
 
-Entry points: `open_rows` (the rows that the ends do not certify), `Chain`, `new_chain`, `append` and `grown`, `advance`
-(settle what can be settled; it says when sums are too much work for one thread), `insert` (sums that were worked out
-elsewhere) and `move_found`. Memory: 2 k float64 for each evaluation of each open row, as many evaluations as the chain
-is long.
+Entry points: `rows_open_before` and `open_rows` (the rows that the near end alone, or both ends, do not certify),
+`Chain`, `new_chain` and what appends to one, `advance` (settle what can be settled; it says when sums are too much work
+for one thread), `insert` (sums that were worked out elsewhere) and `move_found`. Memory: 2 k float64 for each
+evaluation of each open row, as many evaluations as the chain is long.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from offgrid.engine import series
 from offgrid.engine.assignment import TOLERANCE
 from offgrid.engine.sums import BLOCK, row_sums, self_moments
 
-# Evaluations that a new chain has room for.
-_CAPACITY = 16
+# Evaluations in a chain. It is rarely longer than ten; where more are wanted, the piece at hand gets its own chain.
+_CAPACITY = 32
 # Where no exponent t L exceeds this, the kernel is flat: exp(t L) is 1 + t L up to rounding.
 FLAT = 1e-9
 
 # What `advance` returns.
-CERTIFIED, FOUND, LOOK = 0, 1, 2
+CERTIFIED, FOUND, LOOK, FULL = 0, 1, 2, 3
 # Where things are in `Chain.counts` and `Chain.reals`.
 LENGTH, LOOKS, UNCERTIFIED, ENTRIES, ORDER = 0, 1, 2, 3, 4
 LOOK_T, CENTRE, HALF_WIDTH = 0, 1, 2
@@ -87,8 +87,8 @@ def open_rows(
     n, k = near_sums.shape
     limit = far_t == 0.0
     far_norms, near_norms = np.empty((2, k)), np.empty((2, k))
-    m.to_means(limit, far_t, shares**2, far_self, far_self_slopes, far_norms[0], far_norms[1])
-    m.to_means(limit, near_t, shares**2, near_self, near_self_slopes, near_norms[0], near_norms[1])
+    m.to_means(limit, far_t, m.squares(shares), far_self, far_self_slopes, far_norms[0], far_norms[1])
+    m.to_means(limit, near_t, m.squares(shares), near_self, near_self_slopes, near_norms[0], near_norms[1])
     means, slopes, bounds = np.empty(k), np.empty(k), np.empty(k)
     far, near = np.empty((4, k)), np.empty((4, k))
     result = np.empty(n, dtype=np.bool_)
@@ -104,40 +104,86 @@ def open_rows(
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def new_chain(shares: Any, rows: Any, limit: bool) -> Chain:
-    """Return an empty chain for the open rows of an interval whose far end is t = 0 (`limit`) or above."""
-    k = shares.shape[0]
-    values = np.empty((2, _CAPACITY, rows.shape[0], k))
-    norms = np.empty((2, _CAPACITY, k))
-    return Chain(
-        limit, rows, shares, np.arange(_CAPACITY), np.empty(_CAPACITY), values[0], values[1], norms[0], norms[1],
-        np.ones((_CAPACITY, rows.shape[0]), dtype=np.bool_), np.zeros(_CAPACITY, dtype=np.bool_),
-        np.empty((series.MAX_ORDER + 1, k)), np.zeros(5, dtype=np.int64), np.zeros(3),
-    )  # fmt: skip
+def rows_open_before(
+    labels: Any, shares: Any, far_t: float, near_t: float, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any
+) -> Any:
+    """Return for each row, (n,), whether it may move between far_t and near_t, for all that the near end can tell.
+
+    It can tell nothing where the far end is 0: margins vanish there.
+    """
+    n, k = sums.shape
+    result = np.ones(n, dtype=np.bool_)
+    if far_t == 0.0:
+        return result
+    ratio, width = far_t / near_t, near_t - far_t
+    norms, norm_slopes, raised = np.empty(k), np.empty(k), np.empty(k)
+    m.to_means(False, near_t, m.squares(shares), self_sums, self_slopes, norms, norm_slopes)
+    for j in range(k):
+        raised[j] = norms[j] ** ratio
+    means, mean_slopes = np.empty(k), np.empty(k)
+    for i in range(n):
+        m.to_means(False, near_t, shares, sums[i], slopes[i], means, mean_slopes)
+        result[i] = m.may_move_before(
+            ratio, width, means, mean_slopes, norms, norm_slopes, raised, shares, labels[i]
+        )  # fmt: skip
+    return result
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def grown(chain: Chain) -> Chain:
-    """Return the chain with room for twice as many evaluations."""
+def new_chain(shares: Any, rows: Any, limit: bool) -> Chain:
+    """Return an empty chain for the open rows of an interval whose far end is t = 0 (`limit`) or above."""
+    m, k = rows.shape[0], shares.shape[0]
+    slots = np.empty(_CAPACITY, dtype=np.int64)
+    left = np.empty((_CAPACITY, m), dtype=np.bool_)
+    halve = np.empty(_CAPACITY, dtype=np.bool_)
+    counts, reals = np.zeros(5, dtype=np.int64), np.zeros(3)
+    for slot in range(_CAPACITY):
+        slots[slot] = slot
+        halve[slot] = False
+    # the far end and the near one come first: all rows are open between them
+    for i in range(m):
+        left[0, i] = left[1, i] = True
     return Chain(
-        chain.limit, chain.rows, chain.shares,
-        np.concatenate((chain.slots, chain.slots + chain.slots.shape[0])), np.concatenate((chain.t, chain.t)),
-        np.concatenate((chain.means, chain.means)), np.concatenate((chain.mean_slopes, chain.mean_slopes)),
-        np.concatenate((chain.norms, chain.norms)), np.concatenate((chain.norm_slopes, chain.norm_slopes)),
-        np.concatenate((chain.left, chain.left)), np.concatenate((chain.halve, chain.halve)),
-        chain.terms, chain.counts, chain.reals,
+        limit, rows, shares, slots, np.empty(_CAPACITY), np.empty((_CAPACITY, m, k)), np.empty((_CAPACITY, m, k)),
+        np.empty((_CAPACITY, k)), np.empty((_CAPACITY, k)), left, halve, np.empty((series.MAX_ORDER + 1, k)),
+        counts, reals,
     )  # fmt: skip
 
 
 @njit(nogil=True, cache=True, fastmath=False)
 def append(chain: Chain, t: float, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any) -> None:
-    """Put an evaluation of the chain's rows at its end: the far end first, then the near one."""
+    """Put an evaluation of the chain's rows at its end, sums (m, k): the far end first, then the near one."""
     slot = chain.slots[chain.counts[LENGTH]]
     chain.counts[LENGTH] += 1
     chain.t[slot] = t
-    m.to_means(chain.limit, t, chain.shares**2, self_sums, self_slopes, chain.norms[slot], chain.norm_slopes[slot])
+    m.to_means(
+        chain.limit, t, m.squares(chain.shares), self_sums, self_slopes, chain.norms[slot], chain.norm_slopes[slot]
+    )
     for i in range(chain.rows.shape[0]):
         m.to_means(chain.limit, t, chain.shares, sums[i], slopes[i], chain.means[slot, i], chain.mean_slopes[slot, i])
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def append_rows(chain: Chain, t: float, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any) -> None:
+    """Do the same with an evaluation of all rows, sums (n, k)."""
+    m_rows, k = chain.rows.shape[0], chain.shares.shape[0]
+    some = np.empty((2, m_rows, k))
+    for i in range(m_rows):
+        for j in range(k):
+            some[0, i, j] = sums[chain.rows[i], j]
+            some[1, i, j] = slopes[chain.rows[i], j]
+    append(chain, t, some[0], some[1], self_sums, self_slopes)
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def append_look(chain: Chain, t: float, sums: Any, slopes: Any) -> None:
+    """Do the same with sums of the chain's rows, (m, k), and self-sums from the series, which has to cover t."""
+    k = chain.shares.shape[0]
+    self_sums, self_slopes = np.empty(k), np.empty(k)
+    series.value_at(
+        t, chain.reals[CENTRE], chain.reals[HALF_WIDTH], chain.counts[ORDER], chain.terms, self_sums, self_slopes
+    )
+    append(chain, t, sums, slopes, self_sums, self_slopes)
 
 
 @njit(nogil=True, cache=True, fastmath=False)
@@ -227,9 +273,18 @@ def covers(chain: Chain, t: float) -> bool:
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def is_full(chain: Chain) -> bool:
-    """Return whether there is no room for another evaluation."""
-    return chain.counts[LENGTH] == chain.slots.shape[0]
+def indices(mask: Any) -> Any:
+    """Return where a mask is true."""
+    count = 0
+    for i in range(mask.shape[0]):
+        count += mask[i]
+    found = np.empty(count, dtype=np.int64)
+    count = 0
+    for i in range(mask.shape[0]):
+        if mask[i]:
+            found[count] = i
+            count += 1
+    return found
 
 
 @njit(nogil=True, cache=True, fastmath=False)
@@ -244,13 +299,16 @@ def insert(chain: Chain, rows: Any, sums: Any, slopes: Any) -> None:
         t, chain.reals[CENTRE], chain.reals[HALF_WIDTH], chain.counts[ORDER], chain.terms, self_sums, self_slopes
     )
     chain.t[slot] = t
-    m.to_means(chain.limit, t, chain.shares**2, self_sums, self_slopes, chain.norms[slot], chain.norm_slopes[slot])
+    m.to_means(
+        chain.limit, t, m.squares(chain.shares), self_sums, self_slopes, chain.norms[slot], chain.norm_slopes[slot]
+    )
     for i in range(rows.shape[0]):
         m.to_means(
             chain.limit, t, chain.shares, sums[i], slopes[i], chain.means[slot, rows[i]],
             chain.mean_slopes[slot, rows[i]],
         )  # fmt: skip
-    chain.left[slot] = chain.left[near_slot]
+    for i in range(chain.rows.shape[0]):
+        chain.left[slot, i] = chain.left[near_slot, i]
     # a foretold crossing that takes off less than a tenth was no good: the rest is halved
     chain.halve[slot] = t - chain.t[far_slot] > 0.9 * (chain.t[near_slot] - chain.t[far_slot])
     chain.halve[near_slot] = False
@@ -261,7 +319,7 @@ def insert(chain: Chain, rows: Any, sums: Any, slopes: Any) -> None:
 
 @njit(nogil=True, cache=True, fastmath=False)
 def next_look(chain: Chain, labels: Any, largest: float, rtol: float) -> int:
-    """Settle pieces from what is known; return `CERTIFIED`, `FOUND`, or `LOOK`: sums are needed at ``LOOK_T``."""
+    """Settle pieces from what is known; return `CERTIFIED`, `FOUND`, `FULL` or, for sums at ``LOOK_T``, `LOOK`."""
     while chain.counts[LENGTH] > 1:
         length = chain.counts[LENGTH]
         far_t, near_t = chain.t[chain.slots[length - 2]], chain.t[chain.slots[length - 1]]
@@ -272,6 +330,8 @@ def next_look(chain: Chain, labels: Any, largest: float, rtol: float) -> int:
             flat = far_t == 0.0 and near_t * largest < FLAT
             if narrow and _moves_at_far_end(chain, labels):
                 return FOUND
+            if not narrow and not flat and length == chain.slots.shape[0]:
+                return FULL
             if not narrow and not flat:
                 chain.reals[LOOK_T] = _where_to_look(chain, crossing, rtol)
                 return LOOK
@@ -281,9 +341,9 @@ def next_look(chain: Chain, labels: Any, largest: float, rtol: float) -> int:
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def _expand_serially(chain: Chain, layout: Any, lowest: float, highest: float) -> None:
-    """Expand the self-sums about the t to look at, as `series` says."""
-    centre, half_width = series.span(chain.reals[LOOK_T], lowest, highest)
+def _expand_serially(chain: Chain, layout: Any, t: float, lowest: float, highest: float) -> None:
+    """Expand the self-sums about t, as `series` says."""
+    centre, half_width = series.span(t, lowest, highest)
     order = series.order_for(centre, half_width)
     moments = np.empty((layout.order.shape[0], order + 1))
     self_moments(layout, centre, half_width, moments, 0, moments.shape[0])
@@ -291,38 +351,56 @@ def _expand_serially(chain: Chain, layout: Any, lowest: float, highest: float) -
     for p in range(order + 1):
         factorial *= max(p, 1)
         for j in range(chain.shares.shape[0]):
-            chain.terms[p, j] = moments[layout.offsets[j] : layout.offsets[j + 1], p].sum() / factorial
+            total = 0.0
+            for i in range(layout.offsets[j], layout.offsets[j + 1]):
+                total += moments[i, p]
+            chain.terms[p, j] = total / factorial
     chain.reals[CENTRE], chain.reals[HALF_WIDTH], chain.counts[ORDER] = centre, half_width, order
 
 
 @njit(nogil=True, cache=True, fastmath=False)
-def advance(chain: Chain, layout: Any, lowest: float, highest: float, largest: float, rtol: float, budget: int) -> int:
-    """Settle the interval from `lowest` to `highest`; return `CERTIFIED`, `FOUND`, or `LOOK` where that is much work.
-
-    A look that takes more than `budget` kernel entries is left to the caller, who may have threads; so is one for which
-    the chain has no room.
-    """
+def entries_inside(layout: Any) -> int:
+    """Return how many pairs lie inside clusters: what a series of the self-sums costs."""
     inside = 0
-    for j in range(chain.shares.shape[0]):
+    for j in range(layout.offsets.shape[0] - 1):
         inside += (layout.offsets[j + 1] - layout.offsets[j]) ** 2
-    inside //= 2
+    return inside // 2
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def look_serially(chain: Chain, layout: Any, rows: Any, t: float, lowest: float, highest: float) -> Any:
+    """Return the sums and slopes, (2, len(rows), k), of some of the chain's rows at t; the series is made to cover t.
+
+    `lowest` and `highest` are the ends of the whole interval.
+    """
+    if not covers(chain, t):
+        _expand_serially(chain, layout, t, lowest, highest)
+        chain.counts[ENTRIES] += entries_inside(layout)
     buffer = np.empty(BLOCK)
+    sums = np.empty((2, rows.shape[0], chain.shares.shape[0]))
+    for i in range(rows.shape[0]):
+        row_sums(layout, chain.rows[rows[i]], t, buffer, sums[0, i], sums[1, i])
+    chain.counts[ENTRIES] += rows.shape[0] * layout.order.shape[0]
+    return sums
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def advance(chain: Chain, layout: Any, lowest: float, highest: float, largest: float, rtol: float, budget: int) -> int:
+    """Settle the interval from `lowest` to `highest`.
+
+    Returns `CERTIFIED`, `FOUND`, or `LOOK` for a look that takes more than `budget` kernel entries: it is left to the
+    caller, who may have threads. `FULL` is rare: the chain has no more room, so the piece at hand wants one of its own.
+    """
+    inside = entries_inside(layout)
     while True:
         action = next_look(chain, layout.labels, largest, rtol)
         if action != LOOK:
             return action
-        rows = np.flatnonzero(chain.left[chain.slots[chain.counts[LENGTH] - 1]])
-        covered = covers(chain, chain.reals[LOOK_T])
-        much = rows.shape[0] * layout.order.shape[0] > budget or not (covered or inside <= budget)
-        if much or is_full(chain):
+        rows = indices(chain.left[chain.slots[chain.counts[LENGTH] - 1]])
+        t = chain.reals[LOOK_T]
+        if rows.shape[0] * layout.order.shape[0] > budget or not (covers(chain, t) or inside <= budget):
             return LOOK
-        if not covered:
-            _expand_serially(chain, layout, lowest, highest)
-            chain.counts[ENTRIES] += inside
-        sums = np.empty((2, rows.shape[0], chain.shares.shape[0]))
-        for i in range(rows.shape[0]):
-            row_sums(layout, chain.rows[rows[i]], chain.reals[LOOK_T], buffer, sums[0, i], sums[1, i])
-        chain.counts[ENTRIES] += rows.shape[0] * layout.order.shape[0]
+        sums = look_serially(chain, layout, rows, t, lowest, highest)
         insert(chain, rows, sums[0], sums[1])
 
 
@@ -336,3 +414,9 @@ def move_found(chain: Chain, labels: Any) -> tuple[float, float, Any]:
         if chain.left[quiet, i]:
             stepped[chain.rows[i]] = best_cluster(chain, at, i, labels[chain.rows[i]])
     return chain.t[at], chain.t[quiet], stepped
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def piece_at_hand(chain: Chain) -> float:
+    """Return the t at which the piece between the last two evaluations ends."""
+    return chain.t[chain.slots[chain.counts[LENGTH] - 2]]

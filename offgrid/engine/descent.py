@@ -13,7 +13,7 @@ from numba import njit
 
 from offgrid.engine import certificate, margins
 from offgrid.engine.assignment import self_sums as self_sums_of
-from offgrid.engine.certificate import ENTRIES, FLAT, FOUND, LOOK, LOOKS, UNCERTIFIED
+from offgrid.engine.certificate import ENTRIES, FLAT, FOUND, FULL, LOOKS, UNCERTIFIED
 from offgrid.engine.sums import all_sums, limit_sums
 
 # Ratio of the ends of an interval of t: never wider than this unless the interval before was certified at once.
@@ -42,6 +42,28 @@ def widened(ratio: float, looks: int) -> float:
 
 
 @njit(nogil=True, cache=True, fastmath=False)
+def worth_looking_at(n_open: int, n: int) -> bool:
+    """Return whether looking at the open rows alone costs less than a pass over all pairs."""
+    return 2 * n_open < n
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def _evaluate(layout: Any, t: float, n_clusters: int) -> Any:
+    """Return all rows' sums and slopes at t, (2, n, k); at 0 those to which they tend over t."""
+    if t > 0.0:
+        return all_sums(layout, t, n_clusters)
+    n = layout.order.shape[0]
+    sums = np.empty((2, n, n_clusters))
+    limit_sums(layout, np.arange(n), sums[0], sums[1], 0, n)
+    return sums
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def _entries_of(n: int, t: float) -> int:
+    return n * (n - 1) // 2 if t > 0.0 else n * n
+
+
+@njit(nogil=True, cache=True, fastmath=False)
 def descend(
     layout: Any, shares: Any, near_t: float, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any, rtol: float,
     stop_t: float, largest: float, mean: float,
@@ -52,6 +74,8 @@ def descend(
     passed over, and the kernel entries evaluated.
     """
     n, k = sums.shape
+    far = np.empty((0, 0, 0))
+    far_self = self_sums, self_slopes
     ratio, next_limit_try = WIDEST, np.inf
     uncertified, entries = 0, 0
     while near_t > stop_t:
@@ -62,37 +86,47 @@ def descend(
         far_t = far_end(near_t, crossing, mean, ratio, stop_t, next_limit_try)
         if far_t == 0.0:
             next_limit_try = near_t / 4.0
-        if far_t == 0.0:
-            far = np.empty((2, n, k))
-            limit_sums(layout, np.arange(n), far[0], far[1], 0, n)
-            entries += n * n
-        else:
-            far = all_sums(layout, far_t, k)
-            entries += n * (n - 1) // 2
-        far_self = self_sums_of(far[0], layout.labels), self_sums_of(far[1], layout.labels)
-        rows = np.flatnonzero(
-            certificate.open_rows(
-                layout.labels, shares, far_t, far[0], far[1], far_self[0], far_self[1],
-                near_t, sums, slopes, self_sums, self_slopes,
-            )
-        )  # fmt: skip
-        looks = 0
-        if rows.shape[0] > 0:
+        # where few rows are open for all that the near end can tell, the far end is looked at for them alone
+        rows = certificate.indices(
+            certificate.rows_open_before(layout.labels, shares, far_t, near_t, sums, slopes, self_sums, self_slopes)
+        )
+        partly = worth_looking_at(rows.shape[0], n)
+        looks, action = 0, FULL
+        while action == FULL:
+            if not partly:
+                far = _evaluate(layout, far_t, k)
+                entries += _entries_of(n, far_t)
+                far_self = self_sums_of(far[0], layout.labels), self_sums_of(far[1], layout.labels)
+                rows = certificate.indices(
+                    certificate.open_rows(
+                        layout.labels, shares, far_t, far[0], far[1], far_self[0], far_self[1],
+                        near_t, sums, slopes, self_sums, self_slopes,
+                    )
+                )  # fmt: skip
+            if rows.shape[0] == 0:
+                break
             chain = certificate.new_chain(shares, rows, far_t == 0.0)
-            certificate.append(chain, far_t, far[0][rows], far[1][rows], far_self[0], far_self[1])
-            certificate.append(chain, near_t, sums[rows], slopes[rows], self_sums, self_slopes)
-            action = LOOK
-            while action == LOOK:
-                action = certificate.advance(chain, layout, far_t, near_t, largest, rtol, 1 << 62)
-                if action == LOOK:
-                    chain = certificate.grown(chain)
-            looks = chain.counts[LOOKS]
+            if partly:
+                look = certificate.look_serially(chain, layout, np.arange(rows.shape[0]), far_t, far_t, near_t)
+                certificate.append_look(chain, far_t, look[0], look[1])
+            else:
+                certificate.append_rows(chain, far_t, far[0], far[1], far_self[0], far_self[1])
+            certificate.append_rows(chain, near_t, sums, slopes, self_sums, self_slopes)
+            action = certificate.advance(chain, layout, far_t, near_t, largest, rtol, 1 << 62)
+            looks += chain.counts[LOOKS]
             uncertified += chain.counts[UNCERTIFIED]
             entries += chain.counts[ENTRIES]
             if action == FOUND:
                 t, quiet_to, stepped = certificate.move_found(chain, layout.labels)
                 return t, quiet_to, stepped, uncertified, entries
+            if action == FULL:
+                far_t, partly = certificate.piece_at_hand(chain), False
         ratio = widened(ratio, looks)
-        near_t, sums, slopes = far_t, far[0], far[1]
-        self_sums, self_slopes = far_self[0], far_self[1]
+        near_t = far_t
+        if partly:
+            far = _evaluate(layout, near_t, k)
+            entries += _entries_of(n, near_t)
+            far_self = self_sums_of(far[0], layout.labels), self_sums_of(far[1], layout.labels)
+        sums, slopes = far[0], far[1]
+        self_sums, self_slopes = far_self
     return 0.0, near_t, layout.labels, uncertified, entries

@@ -5,8 +5,9 @@ with means a_j = S_j / n_j and centroids' squared norms c_j = B_j / n_j**2 it is
 ``plus = 2 a_own + c_j`` and ``minus = 2 a_j + c_own``. Where the far end is t = 0 the margin over t is used, made of
 ``(1 - exp(t L)) / t``, which is convex too, and for which the two change places.
 
-Entry points, all compiled: `row_margins`, `lower_bounds`, `open_clusters` (which clusters a row may move to),
-`tied`, `crossing` (where the ends foretell a margin to vanish), `open_rows` and `predicted_crossing` (for all rows).
+Entry points, all compiled: `to_means`, `row_margins`, `lower_bounds`, `first_open` (a cluster that a row may move to),
+`may_move_before` (what the near end alone says), `tied`, `crossing` (where the ends foretell a margin to vanish) and
+`predicted_crossing` (for all rows).
 O(k) for a row with k clusters.
 """
 
@@ -60,6 +61,34 @@ def lower_bounds(far: Any, near: Any, width: float, out: Any) -> None:
         )
         ends = min(far[PLUS, j] - far[MINUS, j], near[PLUS, j] - near[MINUS, j])
         out[j] = min(ends, tangent - chord)
+
+
+@njit(nogil=True, cache=True, fastmath=False)
+def may_move_before(
+    ratio: float, width: float, means: Any, mean_slopes: Any, norms: Any, norm_slopes: Any, raised: Any, shares: Any,
+    own: int,
+) -> bool:  # fmt: skip
+    """Return whether the near end alone leaves it open that a row moves somewhere down to the far end.
+
+    What is added lies above its tangent. What is taken off is a mean of powers u**t, at t = ratio * near at most the
+    power of the mean, a**ratio (Jensen): convex in t, and `raised` for the norms. So the bound, a straight line less a
+    convex function, is smallest at an end.
+    """
+    to_own = 2.0 * (means[own] - mean_slopes[own] * width)
+    near_own = 2.0 * means[own] - norms[own]
+    for j in range(shares.shape[0]):
+        if j == own:
+            continue
+        if near_own - (2.0 * means[j] - norms[j]) < QUIET:
+            return True
+        rest = to_own + norms[j] - norm_slopes[j] * width - raised[own]
+        if shares[j] == 0.0:
+            if rest < QUIET:
+                return True
+        # a**ratio is at most its chord from 1: no power is needed for most
+        elif rest - 2.0 * (ratio * means[j] + 1.0 - ratio) < QUIET and rest - 2.0 * means[j] ** ratio < QUIET:
+            return True
+    return False
 
 
 @njit(nogil=True, cache=True, fastmath=False)
@@ -134,6 +163,15 @@ def crossing(far: Any, near: Any, shares: Any, width: float, best: float) -> flo
 
 
 @njit(nogil=True, cache=True, fastmath=False)
+def squares(shares: Any) -> Any:
+    """Return the shares' squares."""
+    result = np.empty(shares.shape[0])
+    for j in range(shares.shape[0]):
+        result[j] = shares[j] * shares[j]
+    return result
+
+
+@njit(nogil=True, cache=True, fastmath=False)
 def to_means(limit: bool, t: float, shares: Any, sums: Any, slopes: Any, means: Any, mean_slopes: Any) -> None:
     """Write sums over clusters as means, in terms of (1 - exp(t L)) / t for the limit form.
 
@@ -159,7 +197,7 @@ def predicted_crossing(
     k = shares.shape[0]
     means, mean_slopes, norms, norm_slopes = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     margins = np.empty((4, k))
-    to_means(True, t, shares**2, self_sums, self_slopes, norms, norm_slopes)
+    to_means(True, t, squares(shares), self_sums, self_slopes, norms, norm_slopes)
     best = 0.0
     for i in range(labels.shape[0]):
         own = labels[i]

@@ -123,14 +123,16 @@ class Pairs:
     def largest(self) -> float:
         """An upper bound of |L|."""
         if self.stored:
-            return float(np.abs(self.matrix).max())
+            return float(max(-self.matrix.min(), self.matrix.max()))
         return float(((self.points.max(axis=0) - self.points.min(axis=0)) ** 2).sum())
 
     @cached_property
     def mean(self) -> float:
         """The mean of |L| over all pairs."""
         if self.stored:
-            return float(np.abs(self.matrix).mean())
+            # a few rows at a time: no second matrix
+            step = max(_CHUNK // self.n, 1)
+            return float(sum(np.abs(self.matrix[i : i + step]).sum() for i in range(0, self.n, step)) / self.n**2)
         return float(2.0 * self.points.var(axis=0).sum())
 
     def exponents_of(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> _Floats:

@@ -105,8 +105,8 @@ def row_sums(layout: Any, row: int, t: float, exponents: Any, sums: Any, slopes:
 
     `exponents` is a buffer of `BLOCK` numbers.
     """
-    sums[:] = 0.0
-    slopes[:] = 0.0
+    for j in range(sums.shape[0]):
+        sums[j] = slopes[j] = 0.0
     n = layout.order.shape[0]
     cluster = 0
     for begin in range(0, n, BLOCK):
@@ -207,8 +207,8 @@ def _limit_row_sums(exponents: Any) -> tuple[float, float]:
 @njit(nogil=True, cache=True, fastmath=False)
 def limit_row_sums(layout: Any, row: int, exponents: Any, sums: Any, slopes: Any) -> None:
     """Write one row's sums of -L to each cluster to `sums`, and those of -L**2 / 2 to `slopes`, both (k,)."""
-    sums[:] = 0.0
-    slopes[:] = 0.0
+    for j in range(sums.shape[0]):
+        sums[j] = slopes[j] = 0.0
     for cluster in range(sums.shape[0]):
         for begin in range(layout.offsets[cluster], layout.offsets[cluster + 1], BLOCK):
             end = min(begin + BLOCK, layout.offsets[cluster + 1])
