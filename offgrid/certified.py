@@ -140,7 +140,8 @@ class _Search:
             piece = evaluate(self.pairs, self.partition, certificate.piece_at_hand(chain))
             return self._settle_between(piece, near)
         if action == certificate.FOUND:
-            return Found(*certificate.move_found(chain, self.partition.labels), self.uncertified)
+            t, quiet_to, stepped = certificate.move_found(chain, self.partition.labels)
+            return Found(t, quiet_to, stepped, self.uncertified)
         return None
 
     def _sums_at(

@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from offgrid.engine.compiling import exact
 
 # A point moves only if another proximity exceeds its own cluster's by more than this (proximities are at most 1).
 TOLERANCE = 1e-12
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def step(sums: Any, self_sums: Any, shares: Any, labels: Any) -> Any:
     """Return the labels, (n,), after one assignment step.
 
@@ -38,7 +39,7 @@ def step(sums: Any, self_sums: Any, shares: Any, labels: Any) -> Any:
     return stepped
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def self_sums(sums: Any, labels: Any) -> Any:
     """Return the sums over the pairs inside each cluster, (k,): the total of its rows' sums to it."""
     totals = np.zeros(sums.shape[1])
@@ -47,7 +48,7 @@ def self_sums(sums: Any, labels: Any) -> Any:
     return totals
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def sorted_by_cluster(labels: Any, n_clusters: int) -> Any:
     """Return the rows sorted by cluster, then by index, (n,), and where each cluster begins, (k + 1,)."""
     offsets = np.zeros(n_clusters + 1, dtype=np.int64)

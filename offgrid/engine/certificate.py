@@ -15,12 +15,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from offgrid.engine import margins as m
 from offgrid.engine import series
 from offgrid.engine.assignment import TOLERANCE
+from offgrid.engine.compiling import exact
 from offgrid.engine.sums import BLOCK, row_sums, self_moments
 
 # Evaluations in a chain. It is rarely longer than ten; where more are wanted, the piece at hand gets its own chain.
@@ -78,7 +78,7 @@ class Chain(NamedTuple):
     reals: NDArray[np.float64]
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def open_rows(
     labels: Any, shares: Any, far_t: float, far_sums: Any, far_slopes: Any, far_self: Any, far_self_slopes: Any,
     near_t: float, near_sums: Any, near_slopes: Any, near_self: Any, near_self_slopes: Any,
@@ -103,7 +103,7 @@ def open_rows(
     return result
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def rows_open_before(
     labels: Any, shares: Any, far_t: float, near_t: float, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any
 ) -> Any:
@@ -129,7 +129,7 @@ def rows_open_before(
     return result
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def new_chain(shares: Any, rows: Any, limit: bool) -> Chain:
     """Return an empty chain for the open rows of an interval whose far end is t = 0 (`limit`) or above."""
     m, k = rows.shape[0], shares.shape[0]
@@ -150,7 +150,7 @@ def new_chain(shares: Any, rows: Any, limit: bool) -> Chain:
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def append(chain: Chain, t: float, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any) -> None:
     """Put an evaluation of the chain's rows at its end, sums (m, k): the far end first, then the near one."""
     slot = chain.slots[chain.counts[LENGTH]]
@@ -163,7 +163,7 @@ def append(chain: Chain, t: float, sums: Any, slopes: Any, self_sums: Any, self_
         m.to_means(chain.limit, t, chain.shares, sums[i], slopes[i], chain.means[slot, i], chain.mean_slopes[slot, i])
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def append_rows(chain: Chain, t: float, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any) -> None:
     """Do the same with an evaluation of all rows, sums (n, k)."""
     m_rows, k = chain.rows.shape[0], chain.shares.shape[0]
@@ -175,7 +175,7 @@ def append_rows(chain: Chain, t: float, sums: Any, slopes: Any, self_sums: Any, 
     append(chain, t, some[0], some[1], self_sums, self_slopes)
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def append_look(chain: Chain, t: float, sums: Any, slopes: Any) -> None:
     """Do the same with sums of the chain's rows, (m, k), and self-sums from the series, which has to cover t."""
     k = chain.shares.shape[0]
@@ -186,7 +186,7 @@ def append_look(chain: Chain, t: float, sums: Any, slopes: Any) -> None:
     append(chain, t, sums, slopes, self_sums, self_slopes)
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _margins_at(chain: Chain, slot: int, i: int, own: int, out: Any) -> None:
     m.row_margins(
         chain.limit, chain.means[slot, i], chain.mean_slopes[slot, i], chain.norms[slot], chain.norm_slopes[slot],
@@ -194,7 +194,7 @@ def _margins_at(chain: Chain, slot: int, i: int, own: int, out: Any) -> None:
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _certify(chain: Chain, labels: Any) -> tuple[int, float]:
     """Certify rows of the piece at hand; return how many are left, and the share of the way to the crossing, or -1.
 
@@ -224,7 +224,7 @@ def _certify(chain: Chain, labels: Any) -> tuple[int, float]:
     return n_left, crossing
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def best_cluster(chain: Chain, slot: int, i: int, own: int) -> int:
     """Return where a step at an evaluation takes a row: the cluster of largest proximity, the lowest among equals."""
     t = chain.t[slot]
@@ -241,7 +241,7 @@ def best_cluster(chain: Chain, slot: int, i: int, own: int) -> int:
     return best if largest - to_own > TOLERANCE else own
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _moves_at_far_end(chain: Chain, labels: Any) -> bool:
     far_slot, near_slot = chain.slots[chain.counts[LENGTH] - 2], chain.slots[chain.counts[LENGTH] - 1]
     for i in range(chain.rows.shape[0]):
@@ -251,7 +251,7 @@ def _moves_at_far_end(chain: Chain, labels: Any) -> bool:
     return False
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _where_to_look(chain: Chain, crossing: float, rtol: float) -> float:
     """Return the t at which to cut the piece at hand: just past the crossing that its ends foretell, else the middle.
 
@@ -266,13 +266,13 @@ def _where_to_look(chain: Chain, crossing: float, rtol: float) -> float:
     return min(max(t, far_t + step), near_t - step)
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def covers(chain: Chain, t: float) -> bool:
     """Return whether the series of the self-sums holds at t."""
     return abs(t - chain.reals[CENTRE]) <= chain.reals[HALF_WIDTH] * (1.0 + 1e-12)
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def indices(mask: Any) -> Any:
     """Return where a mask is true."""
     count = 0
@@ -287,7 +287,7 @@ def indices(mask: Any) -> Any:
     return found
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def insert(chain: Chain, rows: Any, sums: Any, slopes: Any) -> None:
     """Cut the piece at hand at the t that was looked at; `rows` are indices of open rows, sums (len(rows), k)."""
     length = chain.counts[LENGTH]
@@ -317,7 +317,7 @@ def insert(chain: Chain, rows: Any, sums: Any, slopes: Any) -> None:
     chain.counts[LOOKS] += 1
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def next_look(chain: Chain, labels: Any, largest: float, rtol: float) -> int:
     """Settle pieces from what is known; return `CERTIFIED`, `FOUND`, `FULL` or, for sums at ``LOOK_T``, `LOOK`."""
     while chain.counts[LENGTH] > 1:
@@ -340,7 +340,7 @@ def next_look(chain: Chain, labels: Any, largest: float, rtol: float) -> int:
     return CERTIFIED
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _expand_serially(chain: Chain, layout: Any, t: float, lowest: float, highest: float) -> None:
     """Expand the self-sums about t, as `series` says."""
     centre, half_width = series.span(t, lowest, highest)
@@ -358,7 +358,7 @@ def _expand_serially(chain: Chain, layout: Any, t: float, lowest: float, highest
     chain.reals[CENTRE], chain.reals[HALF_WIDTH], chain.counts[ORDER] = centre, half_width, order
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def entries_inside(layout: Any) -> int:
     """Return how many pairs lie inside clusters: what a series of the self-sums costs."""
     inside = 0
@@ -367,7 +367,7 @@ def entries_inside(layout: Any) -> int:
     return inside // 2
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def look_serially(chain: Chain, layout: Any, rows: Any, t: float, lowest: float, highest: float) -> Any:
     """Return the sums and slopes, (2, len(rows), k), of some of the chain's rows at t; the series is made to cover t.
 
@@ -384,7 +384,7 @@ def look_serially(chain: Chain, layout: Any, rows: Any, t: float, lowest: float,
     return sums
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def advance(chain: Chain, layout: Any, lowest: float, highest: float, largest: float, rtol: float, budget: int) -> int:
     """Settle the interval from `lowest` to `highest`.
 
@@ -404,7 +404,7 @@ def advance(chain: Chain, layout: Any, lowest: float, highest: float, largest: f
         insert(chain, rows, sums[0], sums[1])
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def move_found(chain: Chain, labels: Any) -> tuple[float, float, Any]:
     """Return where a point moves, up to where none does, and the labels after a step there."""
     length = chain.counts[LENGTH]
@@ -416,7 +416,7 @@ def move_found(chain: Chain, labels: Any) -> tuple[float, float, Any]:
     return chain.t[at], chain.t[quiet], stepped
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def piece_at_hand(chain: Chain) -> float:
     """Return the t at which the piece between the last two evaluations ends."""
     return chain.t[chain.slots[chain.counts[LENGTH] - 2]]

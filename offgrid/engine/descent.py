@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from offgrid.engine import certificate, margins
 from offgrid.engine.assignment import self_sums as self_sums_of
 from offgrid.engine.certificate import ENTRIES, FLAT, FOUND, FULL, LOOKS, UNCERTIFIED
+from offgrid.engine.compiling import exact
 from offgrid.engine.sums import all_sums, limit_sums
 
 # Ratio of the ends of an interval of t: never wider than this unless the interval before was certified at once.
@@ -21,7 +21,7 @@ WIDEST = 1.5
 _NARROWEST = 1.02
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def far_end(near_t: float, crossing: float, mean: float, ratio: float, stop_t: float, next_limit_try: float) -> float:
     """Choose how far to look ahead.
 
@@ -35,19 +35,19 @@ def far_end(near_t: float, crossing: float, mean: float, ratio: float, stop_t: f
     return max(near_t / min(wanted, ratio), stop_t)
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def widened(ratio: float, looks: int) -> float:
     """Return the largest ratio of the next interval's ends, after one that took so many looks."""
     return min(ratio, 1e150) ** 2 if looks == 0 else WIDEST
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def worth_looking_at(n_open: int, n: int) -> bool:
     """Return whether looking at the open rows alone costs less than a pass over all pairs."""
     return 2 * n_open < n
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _evaluate(layout: Any, t: float, n_clusters: int) -> Any:
     """Return all rows' sums and slopes at t, (2, n, k); at 0 those to which they tend over t."""
     if t > 0.0:
@@ -58,12 +58,12 @@ def _evaluate(layout: Any, t: float, n_clusters: int) -> Any:
     return sums
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _entries_of(n: int, t: float) -> int:
     return n * (n - 1) // 2 if t > 0.0 else n * n
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def descend(
     layout: Any, shares: Any, near_t: float, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any, rtol: float,
     stop_t: float, largest: float, mean: float,

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
+from offgrid.engine.compiling import exact
 from offgrid.engine.sums import BLOCK, squared_distances
 
 _TILE = 64
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _two_rows(points: Any, i: int, f: int, features: Any, begin: int, end: int, first: Any, second: Any) -> None:
     """Take off four features' squared differences for two rows; in the order of the features, nothing fused."""
     a0, a1, a2, a3 = points[i, f], points[i, f + 1], points[i, f + 2], points[i, f + 3]
@@ -29,14 +28,14 @@ def _two_rows(points: Any, i: int, f: int, features: Any, begin: int, end: int, 
         second[j] = (((second[j] - p * p) - q * q) - r * r) - s * s
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _add_feature(value: float, column: Any, out: Any) -> None:
     for j in range(out.shape[0]):
         difference = value - column[j]
         out[j] -= difference * difference
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _four_rows(points: Any, i: int, features: Any, begin: int, end: int, out: Any) -> None:
     for row in range(i, i + 4):
         out[row, begin:end] = 0.0
@@ -49,7 +48,7 @@ def _four_rows(points: Any, i: int, features: Any, begin: int, end: int, out: An
             _add_feature(points[row, f], features[f, begin:end], out[row, begin:end])
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def distance_rows(points: Any, features: Any, out: Any, first: int, last: int) -> None:
     """Fill rows first..last-1 of `out`, (n, n), from the diagonal on with -||x - y||**2.
 
@@ -68,7 +67,7 @@ def distance_rows(points: Any, features: Any, out: Any, first: int, last: int) -
                 i += 1
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def mirror(out: Any, first: int, last: int) -> None:
     """Copy what lies above the diagonal to rows first..last-1 below it, tile by tile."""
     for top in range(first, last, _TILE):

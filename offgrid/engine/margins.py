@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from offgrid.engine.assignment import TOLERANCE
+from offgrid.engine.compiling import exact
 
 # A margin down to here cannot be a move: the rest of the tolerance, 1e-14, is above any rounding. It is no more
 # than that because margins may stay in between for long: those of equal rows in different clusters leave 0 as slowly
@@ -30,7 +30,7 @@ _TIE_RATIO = 4.0
 PLUS, MINUS, PLUS_SLOPE, MINUS_SLOPE = 0, 1, 2, 3
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def row_margins(limit: bool, means: Any, mean_slopes: Any, norms: Any, norm_slopes: Any, own: int, out: Any) -> None:
     """Write a row's margins against every cluster to `out`, (4, k), in parts; `limit` says that they are over t."""
     a, a_slope = 2.0 * means[own], 2.0 * mean_slopes[own]
@@ -45,7 +45,7 @@ def row_margins(limit: bool, means: Any, mean_slopes: Any, norms: Any, norm_slop
         minus_slope[j] = 2.0 * mean_slopes[j] + c_slope
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def lower_bounds(far: Any, near: Any, width: float, out: Any) -> None:
     """Write the smallest values that margins can have between the ends: tangents under plus, a chord over minus."""
     for j in range(out.shape[0]):
@@ -63,7 +63,7 @@ def lower_bounds(far: Any, near: Any, width: float, out: Any) -> None:
         out[j] = min(ends, tangent - chord)
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def may_move_before(
     ratio: float, width: float, means: Any, mean_slopes: Any, norms: Any, norm_slopes: Any, raised: Any, shares: Any,
     own: int,
@@ -91,7 +91,7 @@ def may_move_before(
     return False
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def first_open(bounds: Any, shares: Any, own: int, limit: bool, near_t: float, own_mean: float) -> int:
     """Return the first cluster that a row may move to somewhere in the interval, -1 where there is none."""
     quiet = QUIET / near_t if limit else QUIET
@@ -107,7 +107,7 @@ def first_open(bounds: Any, shares: Any, own: int, limit: bool, near_t: float, o
     return -1
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def tied(far_t: float, near_t: float, far: Any, near: Any, bounds: Any, own: int) -> bool:
     """Return whether all of a row's open margins are 0 all along, for all that the ends can tell.
 
@@ -129,14 +129,14 @@ def tied(far_t: float, near_t: float, far: Any, near: Any, bounds: Any, own: int
     return True
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _cubic(x: float, f0: float, f1: float, s0: float, s1: float) -> float:
     """Return the cubic with values f0, f1 and slopes s0, s1 at 0 and 1."""
     y = 1.0 - x
     return y * y * ((1.0 + 2.0 * x) * f0 + x * s0) + x * x * ((1.0 + 2.0 * y) * f1 - y * s1)
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def crossing(far: Any, near: Any, shares: Any, width: float, best: float) -> float:
     """Return the largest share of the way from far to near at which a row's margin is foretold to vanish, or `best`.
 
@@ -162,7 +162,7 @@ def crossing(far: Any, near: Any, shares: Any, width: float, best: float) -> flo
     return best
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def squares(shares: Any) -> Any:
     """Return the shares' squares."""
     result = np.empty(shares.shape[0])
@@ -171,7 +171,7 @@ def squares(shares: Any) -> Any:
     return result
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def to_means(limit: bool, t: float, shares: Any, sums: Any, slopes: Any, means: Any, mean_slopes: Any) -> None:
     """Write sums over clusters as means, in terms of (1 - exp(t L)) / t for the limit form.
 
@@ -189,7 +189,7 @@ def to_means(limit: bool, t: float, shares: Any, sums: Any, slopes: Any, means: 
             mean_slopes[j] = -(mean_slopes[j] + value) / t
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def predicted_crossing(
     t: float, labels: Any, shares: Any, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any
 ) -> float:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from offgrid.engine.compiling import exact, fast
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
 from offgrid.engine.sums import BLOCK, fill
@@ -22,10 +22,9 @@ _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 # Rows that are sorted at once: few enough to stay in the cache.
 _SORTED_ROWS = 16
-_FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _closest_after(layout: Any, nearest: Any, partners: Any, first: int, last: int) -> None:
     """For each row find the closest row after it: its squared distance and its index (-1 for the last row)."""
     n = layout.order.shape[0]
@@ -54,7 +53,7 @@ def closest_pair(pairs: Pairs) -> tuple[float, int, int]:
     return float(nearest[row]), row, int(partners[row])
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _distances_from(layout: Any, rows: Any, distances: Any) -> None:
     """Fill `distances` (m, n) with squared distances from each of `rows`; the row itself comes before all others."""
     n = layout.order.shape[0]
@@ -67,7 +66,7 @@ def _distances_from(layout: Any, rows: Any, distances: Any) -> None:
         distances[i, rows[i]] = -1.0
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _rank(distances: Any, order: Any, ranks: Any) -> None:
     """Turn an order by distance into ranks by distance, then by index; all (m, n)."""
     n = order.shape[1]
@@ -105,7 +104,7 @@ def neighbour_ranks(pairs: Pairs, rows: _Ints) -> NDArray[np.uint16] | NDArray[n
     return ranks
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@fast
 def _weight_of(ranks: Any, members: Any, weights: Any) -> float:
     """Return the summed weight of some members, by their ranks, (n,)."""
     total = 0.0
@@ -114,7 +113,7 @@ def _weight_of(ranks: Any, members: Any, weights: Any) -> float:
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _disagreement(
     ranks: Any, rows: Any, labels: Any, order: Any, offsets: Any, weights: Any, out: Any, first: int, last: int
 ) -> None:

@@ -21,7 +21,7 @@ from offgrid.engine.partition import Partition
 from offgrid.engine.threads import over_chunks, over_rows
 
 # With fewer columns than this, computing a distance costs less than fetching it from memory.
-_STORE_FROM = 12
+_STORE_FROM = 16
 
 _Floats = NDArray[np.float64]
 # Pairs in a chunk of rows, at least, and chunks, at most: a chunk is handed to a thread.

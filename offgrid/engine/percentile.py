@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from offgrid.engine.compiling import exact
 from offgrid.engine.layout import Layout
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.sums import BLOCK, fill
@@ -22,7 +22,7 @@ _SAMPLE = 1_000_000
 _MOST_PAIRS = 2_000_000_000
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _count(layout: Layout, level: float, counts: Any, smallest: Any, first: int, last: int) -> None:
     """For rows first..last-1 count the pairs with later rows up to a level, and find the smallest value above 0."""
     buffer = np.empty(BLOCK)
@@ -38,7 +38,7 @@ def _count(layout: Layout, level: float, counts: Any, smallest: Any, first: int,
                     smallest[i] = -buffer[j]
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _collect(layout: Layout, level: float, starts: Any, values: Any, first: int, last: int) -> None:
     """Write those pairs' values to `values`, a row's from ``starts[row]`` on."""
     buffer = np.empty(BLOCK)

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from offgrid.engine.compiling import exact, fast
 from offgrid.engine.exponential import exponential
 from offgrid.engine.pairs import Pairs, column_buffers, equal_work
 from offgrid.engine.partition import Partition
@@ -25,36 +25,46 @@ _Floats = NDArray[np.float64]
 # of `_MEND_BELOW` they are too small to count all the same; below it they are worked out anew.
 _UNDERFLOW = -690.0
 _MEND_BELOW = 0.07
-_FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _row_start(i: int, n: int) -> int:
     """Return where the pairs of row i with the columns after it begin."""
     return i * (2 * n - i - 1) // 2
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@fast
+def _powers_of_e(exponents: Any, t: float, out: Any) -> None:
+    for j in range(exponents.shape[0]):
+        out[j] = exponential(t * exponents[j])
+
+
+@exact
+def _count_under(exponents: Any, t: float, level: float) -> int:
+    count = 0
+    for j in range(exponents.shape[0]):
+        count += t * exponents[j] < level
+    return count
+
+
+@exact
 def _exponentiate(layout: Any, t: float, power: Any, root: Any, underflows: Any, first: int, last: int) -> None:
     """Set the rows' pairs to exp(t L), and note which rows have values that underflow."""
     n = layout.order.shape[0]
     exponents = np.empty(BLOCK)
     for i in range(first, last):
         start = _row_start(i, n) - i - 1
-        lowest = 0.0
+        low = 0
         for begin in range(i + 1, n, BLOCK):
             end = min(begin + BLOCK, n)
             fill(layout, layout.order[i], begin, end, exponents)
-            to_power, to_root = power[start + begin : start + end], root[start + begin : start + end]
-            for j in range(end - begin):
-                value = exponential(t * exponents[j])
-                to_power[j] = value
-                to_root[j] = value
-                lowest = min(lowest, t * exponents[j])
-        underflows[i] = lowest < _UNDERFLOW
+            _powers_of_e(exponents[: end - begin], t, power[start + begin : start + end])
+            root[start + begin : start + end] = power[start + begin : start + end]
+            low += _count_under(exponents[: end - begin], t, _UNDERFLOW)
+        underflows[i] = low > 0
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _mend(layout: Any, t: float, exponent: float, unit: float, power: Any, root: Any, i: int) -> None:
     """Work out anew what has underflowed in a row: `power` at an exponent, `root` at a unit."""
     n = layout.order.shape[0]
@@ -69,7 +79,7 @@ def _mend(layout: Any, t: float, exponent: float, unit: float, power: Any, root:
                 root[start + begin + j] = exponential(t * unit * exponents[j])
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@fast
 def _multiply(power: Any, root: Any, column_sums: Any) -> float:
     """Take the roots, multiply by them, add the products to their columns' sums and return the sum of all."""
     total = 0.0
@@ -83,7 +93,7 @@ def _multiply(power: Any, root: Any, column_sums: Any) -> float:
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@fast
 def _divide(power: Any, root: Any, column_sums: Any) -> float:
     """Take the roots, divide by them, add the quotients to their columns' sums and return the sum of all."""
     total = 0.0
@@ -97,7 +107,7 @@ def _divide(power: Any, root: Any, column_sums: Any) -> float:
     return total
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _round(
     layout: Any, divide: bool, power: Any, root: Any, checked: Any, positions: Any, sums: Any, column_sums: Any,
     first: int, last: int,
@@ -133,7 +143,7 @@ def _round(
             column_sums[own - lowest, positions[p] - first] += power[j]
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _add_columns(layout: Any, first: int, column_sums: Any, sums: Any) -> None:
     lowest = layout.labels[layout.order[first]]
     for i in range(column_sums.shape[1]):

@@ -14,8 +14,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from offgrid.engine.compiling import exact
 
 _REMAINDER = 1e-16
 # Largest ratio of an expansion's ends, and the order that it takes.
@@ -23,7 +24,7 @@ _WIDEST = 1.5
 MAX_ORDER = 27
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def span(t: float, lowest: float, highest: float) -> tuple[float, float]:
     """Return the middle and the half-width of an expansion that covers t, and all of lowest to highest if it can."""
     if highest > lowest * _WIDEST:
@@ -32,7 +33,7 @@ def span(t: float, lowest: float, highest: float) -> tuple[float, float]:
     return (lowest + highest) / 2.0, (highest - lowest) / 2.0
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def order_for(centre: float, half_width: float) -> int:
     """Return the order after which the remainder is under rounding: one less than a multiple of 4, as moments come."""
     least = math.ceil(math.log(_REMAINDER) / math.log(half_width / (centre - half_width)))
@@ -46,7 +47,7 @@ def coefficients(moments: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def value_at(t: float, centre: float, half_width: float, order: int, terms: Any, values: Any, slopes: Any) -> None:
     """Write the series' values at t and their t-derivatives, both (k,); `terms` is (order + 1 or more, k)."""
     x = (t - centre) / half_width

@@ -18,8 +18,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from offgrid.engine.compiling import exact, fast
 from offgrid.engine.exponential import exponential
 
 BLOCK = 512
@@ -28,12 +28,9 @@ BLOCK = 512
 _NEGLIGIBLE = -40.0
 # Powers of scale L in the moments are taken of no less than this: exp(t L) is at its smallest long before.
 _FAR = -1e4
-# Sums may be reordered and products fused with sums; infinities and NaN keep their meaning. A function without flags of
-# its own would take over those of whichever caller compiles it first: the others say fastmath=False.
-_FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def squared_distances(point: Any, features: Any, begin: int, end: int, out: Any) -> None:
     """Write ``-||point - y||**2`` for columns begin..end-1 of `features` (d, n) to `out`.
 
@@ -53,7 +50,7 @@ def squared_distances(point: Any, features: Any, begin: int, end: int, out: Any)
                 out[j] -= difference * difference
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def fill(layout: Any, row: int, begin: int, end: int, out: Any) -> None:
     """Write L between a row and columns begin..end-1 of the order to `out`."""
     if layout.stored:
@@ -65,7 +62,7 @@ def fill(layout: Any, row: int, begin: int, end: int, out: Any) -> None:
         squared_distances(layout.points[row], layout.features, begin, end, out)
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def _negligible(exponents: Any, t: float) -> bool:
     """Return whether no exp(t L) of a block can be told from 0."""
     count = 0
@@ -74,7 +71,7 @@ def _negligible(exponents: Any, t: float) -> bool:
     return count == 0
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@fast
 def _row_sums(exponents: Any, t: float) -> tuple[float, float]:
     """Return the sums of exp(t L) and of exp(t L) L over a few columns of one cluster."""
     total, slope = 0.0, 0.0
@@ -85,7 +82,7 @@ def _row_sums(exponents: Any, t: float) -> tuple[float, float]:
     return total, slope
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@fast
 def _row_and_column_sums(exponents: Any, t: float, column_sums: Any, column_slopes: Any) -> tuple[float, float]:
     """Return the same, and add each value to its column's sums, too."""
     total, slope = 0.0, 0.0
@@ -99,7 +96,7 @@ def _row_and_column_sums(exponents: Any, t: float, column_sums: Any, column_slop
     return total, slope
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def row_sums(layout: Any, row: int, t: float, exponents: Any, sums: Any, slopes: Any) -> None:
     """Write the sums from one row to each cluster, and their derivatives, to `sums` and `slopes`, both (k,).
 
@@ -125,7 +122,7 @@ def row_sums(layout: Any, row: int, t: float, exponents: Any, sums: Any, slopes:
             at = stop
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def cluster_sums(layout: Any, rows: Any, t: float, sums: Any, slopes: Any, first: int, last: int) -> None:
     """Fill ``sums[first:last]`` and ``slopes[first:last]``, both (m, k), for ``rows[first:last]``."""
     exponents = np.empty(BLOCK)
@@ -133,7 +130,7 @@ def cluster_sums(layout: Any, rows: Any, t: float, sums: Any, slopes: Any, first
         row_sums(layout, rows[i], t, exponents, sums[i], slopes[i])
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def symmetric_sums(
     layout: Any, t: float, sums: Any, slopes: Any, column_sums: Any, column_slopes: Any, first: int, last: int
 ) -> None:
@@ -173,7 +170,7 @@ def symmetric_sums(
                 at = stop
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def add_columns(layout: Any, first: int, column_sums: Any, column_slopes: Any, sums: Any, slopes: Any) -> None:
     """Add a chunk's column sums, as `symmetric_sums` left them, to ``sums`` and ``slopes``, both (n, k)."""
     lowest = layout.labels[layout.order[first]]
@@ -184,7 +181,7 @@ def add_columns(layout: Any, first: int, column_sums: Any, column_slopes: Any, s
             slopes[row, lowest + c] += column_slopes[c, i]
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def all_sums(layout: Any, t: float, n_clusters: int) -> Any:
     """Return all rows' sums and their derivatives, (2, n, k), in one go: for data that are too small for threads."""
     n = layout.order.shape[0]
@@ -195,7 +192,7 @@ def all_sums(layout: Any, t: float, n_clusters: int) -> Any:
     return sums
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@fast
 def _limit_row_sums(exponents: Any) -> tuple[float, float]:
     total, square = 0.0, 0.0
     for j in range(exponents.shape[0]):
@@ -204,7 +201,7 @@ def _limit_row_sums(exponents: Any) -> tuple[float, float]:
     return -total, -0.5 * square
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def limit_row_sums(layout: Any, row: int, exponents: Any, sums: Any, slopes: Any) -> None:
     """Write one row's sums of -L to each cluster to `sums`, and those of -L**2 / 2 to `slopes`, both (k,)."""
     for j in range(sums.shape[0]):
@@ -218,7 +215,7 @@ def limit_row_sums(layout: Any, row: int, exponents: Any, sums: Any, slopes: Any
             slopes[cluster] += slope
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def limit_sums(layout: Any, rows: Any, sums: Any, slopes: Any, first: int, last: int) -> None:
     """Fill ``sums[first:last]`` with sums of -L and ``slopes[first:last]`` with sums of -L**2 / 2."""
     exponents = np.empty(BLOCK)
@@ -226,7 +223,7 @@ def limit_sums(layout: Any, rows: Any, sums: Any, slopes: Any, first: int, last:
         limit_row_sums(layout, rows[i], exponents, sums[i], slopes[i])
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@fast
 def _add_moments(exponents: Any, values: Any, t: float, scale: float, moments: Any) -> None:
     """Add the sums of exp(t L) (scale L)**p over a few columns to `moments`, twice: each pair is met once."""
     for j in range(exponents.shape[0]):
@@ -252,7 +249,7 @@ def _add_moments(exponents: Any, values: Any, t: float, scale: float, moments: A
         moments[p + 3] += fourth
 
 
-@njit(nogil=True, cache=True, fastmath=False)
+@exact
 def self_moments(layout: Any, t: float, scale: float, moments: Any, first: int, last: int) -> None:
     """Fill ``moments[first:last]``, (n, a multiple of 4), with sums of exp(t L) (scale L)**p over the pairs of a row.
 
