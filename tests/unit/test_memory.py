@@ -38,7 +38,7 @@ def test_unset_and_blank_are_the_default(monkeypatch):
 
 
 def test_the_limit_decides_what_is_stored_and_ranked(monkeypatch):
-    X, _ = reference.sample(0, 200, 15, 3)
+    X, _ = reference.sample(0, 200, 20, 3)
     assert RBF().on(X).pairs.stored
     assert neighbour_ranks(X).exact
     monkeypatch.setenv("OFFGRID_MEMORY_LIMIT", "60KB")
@@ -49,7 +49,7 @@ def test_the_limit_decides_what_is_stored_and_ranked(monkeypatch):
 
 
 def test_little_memory_changes_no_partition(monkeypatch):
-    X, _ = reference.sample(1, 150, 15, 3)
+    X, _ = reference.sample(1, 150, 20, 3)
     plain = BandwidthSearch(3, random_state=0).fit(X).path_
     monkeypatch.setenv("OFFGRID_MEMORY_LIMIT", "30KB")
     frugal = BandwidthSearch(3, random_state=0).fit(X).path_
