@@ -73,7 +73,7 @@ def iterate(pairs: Pairs, labels: NDArray[np.integer], n_clusters: int, t: float
             return Converged(partition, evaluation, tuple(objectives), settled)
         before, partition = partition, Partition(stepped, n_clusters)
         moved = np.flatnonzero(stepped != before.labels)
-        if updates < _REFRESH and 4 * len(moved) < pairs.n:
+        if updates < _REFRESH and 2 * len(moved) < pairs.n:
             evaluation, updates = _updated(pairs, before, partition, evaluation, moved), updates + 1
         else:
             evaluation, updates = evaluate(pairs, partition, t), 0
@@ -84,12 +84,16 @@ def _updated(
     pairs: Pairs, before: Partition, after: Partition, evaluation: Evaluation, moved: NDArray[np.int64]
 ) -> Evaluation:
     """Return the evaluation of the next partition: the moved points' columns leave one cluster and join another."""
-    k, t = after.n_clusters, evaluation.t
-    lost, lost_slopes = pairs.sums_over(moved, before.labels[moved], k, t)
-    won, won_slopes = pairs.sums_over(moved, after.labels[moved], k, t)
-    sums = evaluation.sums - lost + won
-    slopes = evaluation.slopes - lost_slopes + won_slopes
-    return with_self_sums(after, t, sums, slopes)
+    k = after.n_clusters
+    ways, way = np.unique(before.labels[moved] * k + after.labels[moved], return_inverse=True)
+    by_way, slopes_by_way = pairs.sums_over(moved, way, len(ways), evaluation.t)
+    sums, slopes = evaluation.sums.copy(), evaluation.slopes.copy()
+    for i, (left, joined) in enumerate(zip(ways // k, ways % k, strict=True)):
+        sums[:, left] -= by_way[:, i]
+        sums[:, joined] += by_way[:, i]
+        slopes[:, left] -= slopes_by_way[:, i]
+        slopes[:, joined] += slopes_by_way[:, i]
+    return with_self_sums(after, evaluation.t, sums, slopes)
 
 
 def initial_labels(init: Any, pairs: Pairs, n_clusters: int, t: float, rng: np.random.RandomState) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ import reference
 from rich.console import Console
 from test_oracle import digits, oracle, problem
 
-from benchmarks import cases, clusterings, figure, report, rulers, searches, suite, worker
+from benchmarks import cases, clusterings, figure, report, rulers, searches, suite, timing, worker
 from benchmarks.measurement import Measurement, Row, Settings
 from benchmarks.peers import installation
 from benchmarks.timing import Spread, alternate
@@ -110,11 +110,21 @@ class TestReplay:
 
 
 class TestTiming:
-    def test_who_goes_first_changes(self) -> None:
+    def test_who_goes_first_changes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(timing, "_STEADY", -1.0)
         order: list[str] = []
         ours, theirs = alternate(lambda: order.append("ours"), lambda: order.append("theirs"), 3)
         assert order == ["ours", "theirs", "theirs", "ours", "ours", "theirs"]
         assert len(ours) == len(theirs) == 3
+
+    def test_short_work_is_repeated_and_long_work_is_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        done: list[int] = []
+        monkeypatch.setattr(timing, "_STEADY", -1.0)
+        timing.steady_seconds(lambda: done.append(1))
+        assert len(done) == 1
+        monkeypatch.setattr(timing, "_STEADY", 1e-3)
+        timing.steady_seconds(lambda: done.append(1))
+        assert len(done) >= 1 + 1 + 3
 
     def test_ratio_is_of_medians(self) -> None:
         row = Row("", Spread.of([1.0, 2.0, 9.0]), Spread.of([4.0, 6.0, 7.0]))
