@@ -5,13 +5,15 @@ it lies above its tangents and below its chord. A margin (own proximity minus an
 such sums; tangents under the one and the chord over the other bound it from below on the whole interval
 (`engine.margins`). Rows whose bounds are positive are certified quiet there and are not looked at again; what is left
 is cut in two, nearer part first, until an interval narrower than `rtol` is left whose far end moves a point
-(`engine.certificate`). How far each interval goes is decided in `engine.descent`, which also has the whole search as
-one compiled routine for small data.
+(`engine.certificate`). Most rows are certified from the near end of an interval alone, by Jensen's inequality: its far
+end is then looked at for the few that are left. How far each interval goes is decided in `engine.descent`, which also
+has the whole search as one compiled routine for small data.
 
 Towards t = 0 margins vanish like t, so the last interval is certified for margins divided by t: their limit is ordinary
 k-means, and a partition that survives it has no critical value at all.
 
-Cost: about one kernel pass (n**2 entries) a critical value, plus m n entries for each look at m remaining rows.
+Cost: half a kernel pass (n**2 / 2 entries) for each interval that holds no critical value, at most that for the one
+that does, and m n entries for each look at m remaining rows. The sums at the start are kernel k-means' own.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def critical_bandwidth(
     n_clusters : int
     kernel : Kernel
     method : {"certified", "dyadic", "newton", "bisection"}
-        ``"certified"`` cannot step over a critical value; one or two kernel passes. ``"dyadic"`` is the paper's
+        ``"certified"`` cannot step over a critical value; about one kernel pass. ``"dyadic"`` is the paper's
         Algorithm 2, ``"newton"`` its first approach, ``"bisection"`` its BinarySearch (absolute precision 1e-3, up
         to 1e6).
     depth : int

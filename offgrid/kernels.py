@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from offgrid.engine.pairs import Pairs, worth_storing
+from offgrid.engine.pairs import Pairs, way_to_hold
 from offgrid.errors import InputError
 from offgrid.memory import for_pairs
 from offgrid.validation import check_points, check_positive, in_units_of, spread_of
@@ -89,10 +89,8 @@ class RBF(Kernel):
                 "rescale the data so that differences lie between 1e-150 and 1e150."
             )
         exponent = math.frexp(spread)[1] if spread > 0 else 0
-        stored = worth_storing(len(points), points.shape[1], for_pairs())
-        return KernelOnData(
-            Pairs.from_points(in_units_of(points, exponent), stored=stored), math.ldexp(1.0, 2 * exponent)
-        )
+        held = way_to_hold(len(points), points.shape[1], for_pairs())
+        return KernelOnData(Pairs.from_points(in_units_of(points, exponent), held=held), math.ldexp(1.0, 2 * exponent))
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None, *, sigma: float) -> NDArray[np.float64]:
         """Return exp(-||x - y||**2 / sigma) for the rows of X and Y, shape (n, m)."""

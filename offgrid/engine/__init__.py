@@ -30,6 +30,7 @@ def warmup() -> None:
     pairs.self_moments(partition, 1.0, 0.1, 2)
     pairs.row(0)
     pairs.exponents()
+    pairs.triangle()
     low_percentile(pairs)
     PowerOfKernel(pairs, partition, 1.0).refine(moved=False, checked=np.ones(4, dtype=bool))
     neighbours.closest_pair(pairs)

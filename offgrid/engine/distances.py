@@ -1,7 +1,8 @@
 """The matrix of squared distances, for data with so many columns that it is worth keeping.
 
-Entry points, compiled: `distance_rows` (a block of rows from the diagonal on) and `mirror` (the other half of a block
-of rows). The same bits as `sums.squared_distances` gives, about twice as fast: rows share what is fetched of a column.
+Entry points, compiled: `distance_rows` (a block of rows from the diagonal on), `mirror` (the other half of a block of
+rows) and `triangle_rows` (each pair once, in half the memory). The same bits as `sums.squared_distances` gives; the
+square is about twice as fast, since rows share what is fetched of a column.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from offgrid.engine.compiling import exact
-from offgrid.engine.sums import BLOCK, squared_distances
+from offgrid.engine.sums import BLOCK, squared_distances, triangle_start
 
 _TILE = 64
 
@@ -65,6 +66,17 @@ def distance_rows(points: Any, features: Any, out: Any, first: int, last: int) -
             else:
                 squared_distances(points[i], features, begin, end, out[i, begin:end])
                 i += 1
+
+
+@exact
+def triangle_rows(points: Any, features: Any, triangle: Any, first: int, last: int) -> None:
+    """Fill the pairs of rows first..last-1 with later rows in a triangle, (n (n - 1) / 2,)."""
+    n = points.shape[0]
+    for i in range(first, last):
+        start = triangle_start(i, n)
+        for begin in range(i + 1, n, BLOCK):
+            end = min(begin + BLOCK, n)
+            squared_distances(points[i], features, begin, end, triangle[start + begin : start + end])
 
 
 @exact

@@ -1,6 +1,6 @@
 """What the compiled functions know of a data set and a partition.
 
-Entry point: `Layout`, made by `Pairs.layout`. It holds references, no copies.
+Entry points: `Layout`, made by `Pairs.layout`, and how L may be held. It holds references, no copies.
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+COMPUTED, SQUARE, TRIANGLE = 0, 1, 2
+
 
 class Layout(NamedTuple):
     """The exponents L, stored or to be computed, and columns sorted by cluster.
 
     Attributes
     ----------
-    stored : bool
-        Whether `matrix` holds L; else it is computed from `points` and `features`.
-    matrix : ndarray of float64, shape (n, n)
+    held : int
+        How L is at hand: `COMPUTED` from `points` and `features`, or in `matrix`, as a `SQUARE` or, in half the memory,
+        as the `TRIANGLE` of pairs i < j, row by row; its diagonal is 0.
+    matrix : ndarray of float64, shape (n, n), or (1, n (n - 1) / 2)
     points : ndarray of float64, shape (n, d)
     features : ndarray of float64, shape (d, m)
         The columns' points, in the order of `order`, a feature a row.
@@ -29,7 +32,7 @@ class Layout(NamedTuple):
     labels : ndarray of int64, shape (n,)
     """
 
-    stored: bool
+    held: int
     matrix: NDArray[np.float64]
     points: NDArray[np.float64]
     features: NDArray[np.float64]

@@ -1,7 +1,7 @@
 """The pairs of a data set, as the kernels see them: the fixed exponents L of K(t) = exp(t L), stored or computed.
 
 Entry points: `Pairs.from_points(points)` (squared distances, stored or matrix-free), `Pairs.from_exponents(matrix)` and
-`worth_storing`. Memory: n**2 float64 where stored, else n (d + k).
+`way_to_hold`. Memory: n**2 float64 as a square, half of it as a triangle, n (d + k) where computed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from offgrid.engine import distances, sums
 from offgrid.engine.assignment import self_sums
-from offgrid.engine.layout import Layout
+from offgrid.engine.layout import COMPUTED, SQUARE, TRIANGLE, Layout
 from offgrid.engine.partition import Partition
 from offgrid.engine.threads import over_chunks, over_rows
 
@@ -30,9 +30,11 @@ _CHUNKS = 64
 _NO_MATRIX = np.zeros((0, 0))
 
 
-def worth_storing(n: int, n_columns: int, memory: int) -> bool:
-    """Return whether n**2 distances fit into so many bytes, and are fetched faster than computed."""
-    return n_columns >= _STORE_FROM and 8 * n * n <= memory
+def way_to_hold(n: int, n_columns: int, memory: int) -> int:
+    """Return how to hold distances: computed where that is faster than fetching them, or so many bytes are too few."""
+    if n_columns < _STORE_FROM or 4 * n * (n - 1) > memory:
+        return COMPUTED
+    return SQUARE if 8 * n * n <= memory else TRIANGLE
 
 
 @lru_cache(maxsize=32)
@@ -63,6 +65,8 @@ class Pairs:
 
     Attributes
     ----------
+    held : int
+        How L is at hand, as in `Layout`.
     n : int
     all_rows : ndarray of int64, shape (n,)
         0 ... n - 1.
@@ -71,7 +75,7 @@ class Pairs:
     """
 
     def __init__(self, matrix: _Floats | None, points: _Floats) -> None:
-        self.stored = matrix is not None
+        self.held = COMPUTED if matrix is None else SQUARE
         self.matrix = _NO_MATRIX if matrix is None else matrix
         self.points = points
         self.n = len(points)
@@ -81,12 +85,14 @@ class Pairs:
         self._laid_out: tuple[Partition | None, Any] = (None, None)
 
     @classmethod
-    def from_points(cls, points: _Floats, *, stored: bool = False) -> Pairs:
-        """Pairs with L = -||x - y||**2 from a float64 array (n, d), stored or computed from the points each time."""
+    def from_points(cls, points: _Floats, *, held: int = COMPUTED) -> Pairs:
+        """Pairs with L = -||x - y||**2 from a float64 array (n, d), held as `Layout` says."""
         pairs = cls(None, np.ascontiguousarray(points, dtype=np.float64))
-        if stored:
+        if held == SQUARE:
             pairs.matrix = pairs.exponents()
-            pairs.stored = True
+        elif held == TRIANGLE:
+            pairs.matrix = pairs.triangle()
+        pairs.held = held
         return pairs
 
     @classmethod
@@ -106,7 +112,7 @@ class Pairs:
 
     def exponents(self) -> _Floats:
         """Return L as a new float64 array (n, n), or the stored one."""
-        if self.stored:
+        if self.held == SQUARE:
             return self.matrix
         features = np.ascontiguousarray(self.points.T)
         matrix = np.empty((self.n, self.n))
@@ -119,17 +125,29 @@ class Pairs:
         over_rows(lambda first, last: distances.mirror(matrix, first, last), self.n, self.n**2)
         return matrix
 
+    def triangle(self) -> _Floats:
+        """Return L of the pairs i < j, row by row, as a new float64 array (1, n (n - 1) / 2)."""
+        features = np.ascontiguousarray(self.points.T)
+        triangle = np.empty((1, self.n * (self.n - 1) // 2))
+        edges = equal_work(self.n)
+
+        def work(chunk: int, end: int) -> None:
+            distances.triangle_rows(self.points, features, triangle[0], edges[chunk], edges[end])
+
+        over_chunks(work, len(edges) - 1)
+        return triangle
+
     @cached_property
     def largest(self) -> float:
         """An upper bound of |L|."""
-        if self.stored:
+        if self.held == SQUARE:
             return float(max(-self.matrix.min(), self.matrix.max()))
         return float(((self.points.max(axis=0) - self.points.min(axis=0)) ** 2).sum())
 
     @cached_property
     def mean(self) -> float:
         """The mean of |L| over all pairs."""
-        if self.stored:
+        if self.held == SQUARE:
             # a few rows at a time: no second matrix
             step = max(_CHUNK // self.n, 1)
             return float(sum(np.abs(self.matrix[i : i + step]).sum() for i in range(0, self.n, step)) / self.n**2)
@@ -137,7 +155,7 @@ class Pairs:
 
     def exponents_of(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> _Floats:
         """Return L of the pairs named by two arrays of rows."""
-        if self.stored:
+        if self.held == SQUARE:
             return self.matrix[first, second]
         values = np.zeros(len(first))
         for column in self.points.T:
@@ -151,7 +169,7 @@ class Pairs:
 
     def row(self, index: int) -> _Floats:
         """Return L between one row and all, shape (n,)."""
-        if self.stored:
+        if self.held == SQUARE:
             return self.matrix[index]
         out = np.empty(self.n)
         sums.squared_distances(self.points[index], np.ascontiguousarray(self.points.T), 0, self.n, out)
@@ -164,8 +182,8 @@ class Pairs:
         return self._laid_out[1]
 
     def _layout(self, order: NDArray[np.int64], offsets: NDArray[np.int64], labels: NDArray[np.int64]) -> Layout:
-        features = _NO_MATRIX if self.stored else np.ascontiguousarray(self.points[order].T)
-        return Layout(self.stored, self.matrix, self.points, features, order, offsets, labels)
+        features = _NO_MATRIX if self.held != COMPUTED else np.ascontiguousarray(self.points[order].T)
+        return Layout(self.held, self.matrix, self.points, features, order, offsets, labels)
 
     def all_sums(self, partition: Partition, t: float) -> tuple[_Floats, _Floats, _Floats, _Floats]:
         """Return sums of exp(t L) from each row to each cluster, and their t-derivatives, both (n, k).

@@ -17,7 +17,7 @@ from offgrid.engine.compiling import exact, fast
 from offgrid.engine.exponential import exponential
 from offgrid.engine.pairs import Pairs, column_buffers, equal_work
 from offgrid.engine.partition import Partition
-from offgrid.engine.sums import BLOCK, fill
+from offgrid.engine.sums import BLOCK, fill, triangle_start
 from offgrid.engine.threads import over_chunks
 
 _Floats = NDArray[np.float64]
@@ -25,12 +25,6 @@ _Floats = NDArray[np.float64]
 # of `_MEND_BELOW` they are too small to count all the same; below it they are worked out anew.
 _UNDERFLOW = -690.0
 _MEND_BELOW = 0.07
-
-
-@exact
-def _row_start(i: int, n: int) -> int:
-    """Return where the pairs of row i with the columns after it begin."""
-    return i * (2 * n - i - 1) // 2
 
 
 @fast
@@ -53,7 +47,7 @@ def _exponentiate(layout: Any, t: float, power: Any, root: Any, underflows: Any,
     n = layout.order.shape[0]
     exponents = np.empty(BLOCK)
     for i in range(first, last):
-        start = _row_start(i, n) - i - 1
+        start = triangle_start(i, n)
         low = 0
         for begin in range(i + 1, n, BLOCK):
             end = min(begin + BLOCK, n)
@@ -69,7 +63,7 @@ def _mend(layout: Any, t: float, exponent: float, unit: float, power: Any, root:
     """Work out anew what has underflowed in a row: `power` at an exponent, `root` at a unit."""
     n = layout.order.shape[0]
     exponents = np.empty(BLOCK)
-    start = _row_start(i, n) - i - 1
+    start = triangle_start(i, n)
     for begin in range(i + 1, n, BLOCK):
         end = min(begin + BLOCK, n)
         fill(layout, layout.order[i], begin, end, exponents)
@@ -122,7 +116,7 @@ def _round(
     for i in range(first, last):
         row = layout.order[i]
         own = layout.labels[row]
-        start = _row_start(i, n) - i - 1
+        start = triangle_start(i, n)
         end = n if checked[row] else layout.offsets[own + 1]
         cluster, at = own, i + 1
         while at < end:

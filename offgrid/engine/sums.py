@@ -21,6 +21,7 @@ import numpy as np
 
 from offgrid.engine.compiling import exact, fast
 from offgrid.engine.exponential import exponential
+from offgrid.engine.layout import SQUARE, TRIANGLE
 
 BLOCK = 512
 # Blocks with no t L above this are left out: the mean of what is left out over a cluster, which is what a proximity is
@@ -51,13 +52,26 @@ def squared_distances(point: Any, features: Any, begin: int, end: int, out: Any)
 
 
 @exact
+def triangle_start(i: int, n: int) -> int:
+    """Return where pair (i, j), i < j, is among the pairs of the triangle, less j."""
+    return i * (2 * n - i - 1) // 2 - i - 1
+
+
+@exact
 def fill(layout: Any, row: int, begin: int, end: int, out: Any) -> None:
     """Write L between a row and columns begin..end-1 of the order to `out`."""
-    if layout.stored:
-        columns = layout.order[begin:end]
+    columns = layout.order[begin:end]
+    if layout.held == SQUARE:
         values = layout.matrix[row]
         for j in range(end - begin):
             out[j] = values[np.uint64(columns[j])]
+    elif layout.held == TRIANGLE:
+        values = layout.matrix[0]
+        n = layout.points.shape[0]
+        for j in range(end - begin):
+            column = columns[j]
+            first, second = min(row, column), max(row, column)
+            out[j] = values[np.uint64(triangle_start(first, n) + second)] if first < second else 0.0
     else:
         squared_distances(layout.points[row], layout.features, begin, end, out)
 
@@ -145,7 +159,7 @@ def symmetric_sums(
     for i in range(first, last):
         row = layout.order[i]
         own = layout.labels[row]
-        itself = layout.matrix[row, row] if layout.stored else 0.0
+        itself = layout.matrix[row, row] if layout.held == SQUARE else 0.0
         value = exponential(t * itself)
         sums[row, own] += value
         slopes[row, own] += value * itself
@@ -259,7 +273,7 @@ def self_moments(layout: Any, t: float, scale: float, moments: Any, first: int, 
     values = np.empty(BLOCK)
     for i in range(first, last):
         row = layout.order[i]
-        itself = layout.matrix[row, row] if layout.stored else 0.0
+        itself = layout.matrix[row, row] if layout.held == SQUARE else 0.0
         value = exponential(t * itself)
         for p in range(moments.shape[1]):
             moments[i, p] = value

@@ -14,17 +14,18 @@ from hypothesis import strategies as st
 
 from offgrid.engine import percentile, series, threads
 from offgrid.engine.exponential import exponential
+from offgrid.engine.layout import COMPUTED, SQUARE, TRIANGLE
 from offgrid.engine.neighbours import closest_pair, disagreement, neighbour_ranks
-from offgrid.engine.pairs import Pairs, equal_work, worth_storing
+from offgrid.engine.pairs import Pairs, equal_work, way_to_hold
 from offgrid.engine.partition import Partition
 from offgrid.engine.percentile import low_percentile
 
-KINDS = ["computed", "stored", "many columns"]
+KINDS = ["computed", "stored", "many columns", "triangle"]
 
 
 def pairs_of(kind, n=30, k=3, seed=0):
     X, labels = reference.sample(seed, n, 19 if kind == "many columns" else 3, k)
-    pairs = Pairs.from_points(X, stored=kind == "many columns")
+    pairs = Pairs.from_points(X, held={"many columns": SQUARE, "triangle": TRIANGLE}.get(kind, COMPUTED))
     if kind == "stored":
         pairs = Pairs.from_exponents(pairs.exponents())
     return X, pairs, Partition(labels, k)
@@ -151,7 +152,7 @@ def test_stored_and_computed_exponents_give_the_same_bits(n):
     X = np.random.default_rng(2).normal(size=(n, 3))
     partition = Partition(np.random.default_rng(3).integers(4, size=n), 4)
     computed = Pairs.from_points(X)
-    stored = Pairs.from_exponents(computed.exponents())
+    ways = [Pairs.from_points(X, held=SQUARE), Pairs.from_points(X, held=TRIANGLE)]
     rows = np.arange(0, n, 7)
     for name, arguments in (
         ("all_sums", (partition, 1.3)),
@@ -159,8 +160,9 @@ def test_stored_and_computed_exponents_give_the_same_bits(n):
         ("limit_sums", (partition,)),
         ("self_moments", (partition, 1.3, 0.2, 5)),
     ):
-        one, other = getattr(computed, name)(*arguments), getattr(stored, name)(*arguments)
-        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+        plain = getattr(computed, name)(*arguments)
+        for pairs in ways:
+            assert all(np.array_equal(a, b) for a, b in zip(plain, getattr(pairs, name)(*arguments), strict=True))
 
 
 @pytest.mark.parametrize("d", [2, 9])
@@ -239,10 +241,11 @@ def test_the_low_percentile_of_very_many_pairs_is_read_off_the_sample(monkeypatc
     assert low_percentile(Pairs.from_points(np.ones((5, 1)))) == 0.0
 
 
-def test_what_is_worth_storing():
-    assert worth_storing(1000, 50, 8_000_000)
-    assert not worth_storing(1000, 50, 7_999_999)
-    assert not worth_storing(1000, 2, 8_000_000)
+def test_how_distances_are_held():
+    assert way_to_hold(1000, 50, 8_000_000) == SQUARE
+    assert way_to_hold(1000, 50, 7_999_999) == TRIANGLE
+    assert way_to_hold(1000, 50, 3_995_999) == COMPUTED
+    assert way_to_hold(1000, 2, 8_000_000) == COMPUTED
 
 
 def test_passes_are_counted():

@@ -7,6 +7,7 @@ import pytest
 import reference
 
 from offgrid import RBF, BandwidthSearch, InputError, memory
+from offgrid.engine.layout import COMPUTED, SQUARE, TRIANGLE
 from offgrid.metrics import neighbour_ranks
 
 
@@ -39,10 +40,12 @@ def test_unset_and_blank_are_the_default(monkeypatch):
 
 def test_the_limit_decides_what_is_stored_and_ranked(monkeypatch):
     X, _ = reference.sample(0, 200, 20, 3)
-    assert RBF().on(X).pairs.stored
+    assert RBF().on(X).pairs.held == SQUARE
     assert neighbour_ranks(X).exact
+    monkeypatch.setenv("OFFGRID_MEMORY_LIMIT", "400KB")
+    assert RBF().on(X).pairs.held == TRIANGLE
     monkeypatch.setenv("OFFGRID_MEMORY_LIMIT", "60KB")
-    assert not RBF().on(X).pairs.stored
+    assert RBF().on(X).pairs.held == COMPUTED
     ranks = neighbour_ranks(X)
     assert len(ranks.rows) == 20_000 // 400
     assert not ranks.exact

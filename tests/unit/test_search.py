@@ -11,8 +11,10 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from offgrid import BandwidthPath, BandwidthSearch, InputError, bandwidth_lower_bound
+from offgrid import RBF, BandwidthPath, BandwidthSearch, InputError, bandwidth_lower_bound
 from offgrid.critical import METHODS
+from offgrid.engine.layout import SQUARE, TRIANGLE
+from offgrid.engine.partition import Partition
 from offgrid.metrics import neighbour_ranks
 
 TIMED = {"seconds", "passes"}
@@ -312,8 +314,10 @@ def test_how_exponents_are_held_changes_nothing(monkeypatch):
 
     X = points(7)
     plain = facts(search().fit(X).path_)
-    monkeypatch.setattr(kernels, "worth_storing", lambda *_: True)
-    assert facts(search().fit(X).path_) == plain
+    for held in (SQUARE, TRIANGLE):
+        monkeypatch.setattr(kernels, "way_to_hold", lambda *_, held=held: held)
+        assert RBF().on(X).pairs.layout(Partition(np.zeros(len(X), dtype=int), 1)).held == held
+        assert facts(search().fit(X).path_) == plain
 
 
 def test_neighbours_ranked_before_change_nothing():
