@@ -256,7 +256,7 @@ def hover_texts(path: BandwidthPath) -> list[str]:
         until = "" if extent is None else f", {words.lasting(extent.to, exact=extent.exact)}"
         lines = [f"<span style='font-weight:500'>σ = {words.sigma(record.sigma)}</span>{until}"]
         agreement = f"NMI {words.measure(record.nmi)}, " if record.nmi is not None else ""
-        lines.append(f"{agreement}c-NNC {words.measure(record.cnnc)}")
+        lines.append(f"{agreement}c-NNC {words.cost(record.cnnc, record.cnnc_error)}")
         first = index == path.at_level(record.level)[0] if len(record.moved) == 0 else False
         lines.append("first value" if first else f"{words.plural(len(record.moved), 'point')} moved")
         if several:

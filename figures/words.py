@@ -40,6 +40,11 @@ def measure(value: float, decimals: int = 3) -> str:
     return _minus(f"{value:.{decimals}f}")
 
 
+def cost(value: float, error: float) -> str:
+    """Return c-NNC, with its standard error where it is an estimate."""
+    return f"{measure(value)} ± {measure(error)}" if error > 0.0 else measure(value)
+
+
 def factor(value: float) -> str:
     """Return a factor ("4.9×", "12×", "to ∞")."""
     if math.isinf(value):

@@ -157,7 +157,7 @@ def measures(view: ResultView, index: int) -> list[str]:
     """Return NMI, c-NNC and how far the partition holds."""
     record = view.path.records[index]
     agreement = [f"NMI {words.measure(record.nmi)}"] if record.nmi is not None else []
-    return [*agreement, f"c-NNC {words.measure(record.cnnc)}", holds(view, index)]
+    return [*agreement, f"c-NNC {words.cost(record.cnnc, record.cnnc_error)}", holds(view, index)]
 
 
 def holds(view: ResultView, index: int) -> str:

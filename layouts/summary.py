@@ -167,7 +167,7 @@ def summary(view: ResultView) -> list[Component]:
         return [html.H2(first, className="summary-answer"), html.P(unbroken(_worth(view)), className="summary-worth")]
     lead = "Best so far: " if view.active_state else "Best of what was found: "
     last = "yet" if view.active_state else "so far"
-    first = [lead, value, *unbroken(f", with the lowest c-NNC {last}, {words.measure(record.cnnc)}.")]
+    first = [lead, value, *unbroken(f", with the lowest c-NNC {last}, {words.cost(record.cnnc, record.cnnc_error)}.")]
     return [html.H2(first, className="summary-answer")]
 
 

@@ -189,7 +189,7 @@ def _show_path(path: BandwidthPath, points: Points, search: BandwidthSearch, bes
         starts_level = i == 0 or path.records[i - 1].level != record.level
         cells = [str(record.level)] if several else []
         cells += [f"{record.sigma:.6g}", _holds_to(path, i), "start" if starts_level else f"{len(record.moved):,}"]
-        cells += [f"{record.cnnc:.4f}"]
+        cells += [f"{record.cnnc:.4f}" + (f" ± {record.cnnc_error:.4f}" if record.cnnc_error > 0.0 else "")]
         cells += [_number(record.nmi), _number(record.ari)] if labelled else []
         chosen = best is not None and best.index == i
         cells += ["recommended" if chosen else ""]

@@ -42,6 +42,8 @@ class PathRecord:
         Rows whose cluster differs from the preceding record's. Empty for the first record of a level.
     cnnc : float
         Nearest-neighbour cost of the partition (paper, section 7); lower is better.
+    cnnc_error : float
+        Its standard error where it is estimated from a sample of rows; 0 where every row is counted.
     nmi, ari : float or None
         Agreement with the labels, None where the data have none.
     seconds : float
@@ -72,6 +74,7 @@ class PathRecord:
     converged: bool = True
     passes: float = 0.0
     uncertified: int = 0
+    cnnc_error: float = 0.0
 
     @cached_property
     def key(self) -> bytes:
@@ -88,13 +91,14 @@ class PathRecord:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PathRecord:
         """Rebuild a record from `to_dict`, packed or not."""
-        plain = {name: values[name] for name in _PLAIN_FIELDS}
+        # a record that was kept before there was such an error has none
+        plain = {"cnnc_error": 0.0, **{name: values[name] for name in _PLAIN_FIELDS if name in values}}
         return cls(labels=_unpack(values["labels"], np.int32), moved=_unpack(values["moved"], np.int64), **plain)
 
 
 _PLAIN_FIELDS = (
     "sigma", "below", "critical", "cnnc", "nmi", "ari", "seconds", "level",
-    "iterations", "converged", "passes", "uncertified",
+    "iterations", "converged", "passes", "uncertified", "cnnc_error",
 )  # fmt: skip
 
 

@@ -354,13 +354,15 @@ class _Run:
             agreement = {
                 "nmi": normalized_mutual_information(self.y, labels), "ari": adjusted_rand_index(self.y, labels)
             }  # fmt: skip
+        cost = self.ranks.cost(labels, self.search.n_clusters)
         record = PathRecord(
             sigma=sigma,
             below=sigma if critical is None else critical.below,
             critical=sigma if critical is None else critical.sigma,
             labels=labels,
             moved=np.flatnonzero(labels != before.labels) if before is not None else np.empty(0, dtype=np.int64),
-            cnnc=self.ranks.cost(labels, self.search.n_clusters).value,
+            cnnc=cost.value,
+            cnnc_error=cost.standard_error,
             seconds=now - self.clock,
             level=level.number,
             iterations=state.iterations,

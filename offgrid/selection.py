@@ -27,5 +27,8 @@ def recommend(records: Sequence[PathRecord]) -> Recommendation | None:
     if not records:
         return None
     index = min(range(len(records)), key=lambda i: (records[i].cnnc, i))
-    cost = records[index].cnnc
-    return Recommendation(index, f"its clustering has the lowest c-NNC on the path, {cost:.3f}")
+    best = records[index]
+    cost = f"{best.cnnc:.3f}"
+    if best.cnnc_error > 0.0:
+        cost += f" ± {best.cnnc_error:.3f}, estimated from a sample of rows"
+    return Recommendation(index, f"its clustering has the lowest c-NNC on the path, {cost}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import reference
 
 from offgrid import RBF, BandwidthSearch, InputError, memory
 from offgrid.engine.layout import COMPUTED, SQUARE, TRIANGLE
 from offgrid.metrics import neighbour_ranks
+from offgrid.selection import recommend
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,9 @@ def test_little_memory_changes_no_partition(monkeypatch):
     assert [(r.sigma, r.below, r.labels.tolist()) for r in plain] == [
         (r.sigma, r.below, r.labels.tolist()) for r in frugal
     ]
-    assert np.std([r.cnnc for r in frugal]) > 0.0
+    # c-NNC is an estimate then, and says how far to trust it
+    assert all(record.cnnc_error == 0.0 for record in plain)
+    assert all(record.cnnc_error > 0.0 for record in frugal)
+    assert all(abs(a.cnnc - b.cnnc) < 6.0 * b.cnnc_error for a, b in zip(plain, frugal, strict=True))
+    assert "± " in recommend(frugal).reason
+    assert "±" not in recommend(plain).reason

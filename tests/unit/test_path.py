@@ -25,7 +25,7 @@ RECORDS = [
     record(
         2.0, [0, 1, 1], below=1.5, moved=[1], nmi=0.25, ari=-0.1, seconds=0.5, iterations=3, passes=2.5, uncertified=4
     ),
-    record(3.0, [1, 1, 0], below=2.5, moved=[0, 2], converged=False),
+    record(3.0, [1, 1, 0], below=2.5, moved=[0, 2], converged=False, cnnc_error=0.01),
     record(1.2, [0, 1, 1], level=2),
     record(1.3, [0, 1, 2], level=2, below=1.25, moved=[2]),
 ]
@@ -45,6 +45,12 @@ def test_records_survive_json(found, pack):
     assert back.labels.dtype == np.int32
     assert back.moved.dtype == np.int64
     assert ('"labels": [' in text) != pack
+
+
+def test_records_kept_before_c_nnc_had_an_error_are_read():
+    values = RECORDS[2].to_dict()
+    del values["cnnc_error"]
+    assert PathRecord.from_dict(values).cnnc_error == 0.0
 
 
 @pytest.mark.parametrize("end", [*ENDS, LevelEnd(3, "limit", 2.0)])
