@@ -68,8 +68,15 @@ def watch() -> Watch:
 
 
 @pytest.fixture
-def open_page(browser: Browser, server: Server, watch: Watch) -> Iterator[Open]:
-    """Open an address in a context of its own; at the end its console is empty and it asked nobody else."""
+def open_page(
+    browser: Browser, server: Server, own_server: Callable[..., Server], watch: Watch
+) -> Iterator[Open]:  # fmt: skip
+    """Open an address in a context of its own; at the end its console is empty and it asked nobody else.
+
+    It needs `own_server` only so that pages are closed before the servers behind them: what a page asks of a server
+    that ends is an error on its console.
+    """
+    del own_server
     contexts: list[BrowserContext] = []
     origins: set[str] = set()
 

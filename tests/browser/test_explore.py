@@ -18,7 +18,9 @@ from offgrid.datasets import load
 from offgrid.datasets.reading import read_table
 from offgrid.path import PathRecord
 
-D31 = "/?data=builtin:d31&k=31"
+# Bisection takes some thirty kernel passes a value: long enough to be watched, cancelled, killed and resumed.
+METHOD = "bisection"
+D31 = f"/?data=builtin:d31&k=31&method={METHOD}"
 D31_SHORT = f"{D31}&max_steps=40"
 STEPS = 40
 
@@ -113,7 +115,7 @@ def test_a_second_tab_joins_the_same_search(open_page: Open, server: Server) -> 
 
 def uninterrupted() -> list[PathRecord]:
     points = load("d31").prepare()
-    return BandwidthSearch(31, random_state=0, max_steps=STEPS).fit(points.X, points.y).path_
+    return BandwidthSearch(31, method=METHOD, random_state=0, max_steps=STEPS).fit(points.X, points.y).path_
 
 
 def same_path(found: list[PathRecord], expected: list[PathRecord]) -> None:

@@ -41,7 +41,7 @@ def test_every_worker_is_warm_from_its_first_request_on(gunicorn: Server) -> Non
 
 
 def test_runs_and_cancel_work_across_workers(open_page: Open, gunicorn: Server) -> None:
-    page = open_page("/?data=builtin:d31&k=31", at=gunicorn)
+    page = open_page("/?data=builtin:d31&k=31&method=bisection", at=gunicorn)
     run = press_run(page)
     before = await_values(page, 0)
     await_values(page, before)
