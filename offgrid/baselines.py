@@ -193,7 +193,7 @@ class _Bench:
 
 def mknn(
     X: ArrayLike, n_clusters: int, y: ArrayLike | None = None, *, init: Any = "random", random_state: Any = None,
-    ranks: NeighbourRanks | None = None,
+    ranks: NeighbourRanks | None = None, count: int | None = None,
 ) -> BaselineResult:  # fmt: skip
     """Try the mean distance to the j-th nearest neighbour, j = 1 ... floor(2 (log n + 1)).
 
@@ -211,6 +211,8 @@ def mknn(
     random_state : int, RandomState or None
     ranks : NeighbourRanks, optional
         The neighbours of X ranked before, by `offgrid.metrics.neighbour_ranks`.
+    count : int, optional
+        Values of j to try, in place of floor(2 (log n + 1)).
 
     Raises
     ------
@@ -227,7 +229,8 @@ def mknn(
     [3.556, 14.222]
     """
     bench = _Bench(X, n_clusters, y, init, random_state, ranks)
-    most = min(math.floor(2.0 * (math.log(bench.n) + 1.0)), bench.n - 1)
+    most = math.floor(2.0 * (math.log(bench.n) + 1.0)) if count is None else check_count(count, "count")
+    most = min(most, bench.n - 1)
 
     def trials() -> Iterator[Trial]:
         means = np.sqrt(_nearest(bench, most)).mean(axis=0)

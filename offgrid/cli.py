@@ -315,10 +315,22 @@ def run_benchmark(arguments: argparse.Namespace) -> int:
     return OK if finished else _complain("Interrupted: the measurements done so far are kept.", INTERRUPTED)
 
 
+# ---------------------------------------------------------------- experiments
+
+
+def run_experiment(arguments: argparse.Namespace) -> int:
+    """Do one of the paper's experiments again."""
+    from offgrid.experiments import tables  # the engine takes a second to load
+
+    finished = tables.carry_out(arguments, _console())
+    return OK if finished else _complain("Interrupted: the runs done so far are kept.", INTERRUPTED)
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "search": run_search,
     "datasets list": list_datasets,
     "datasets show": show_dataset,
     "app": run_app,
     "benchmark": run_benchmark,
+    "experiments": run_experiment,
 }
