@@ -113,6 +113,15 @@ def _add_datasets(commands: Any) -> None:
     show.add_argument("--json", action="store_true", help="print JSON, with the points")
     show.add_argument("--out", type=_output(".csv"), metavar="FILE.csv", help="write the points and labels as CSV")
     show.set_defaults(command="datasets show")
+    fetch = actions.add_parser(
+        "fetch",
+        help="fetch one of the paper's from its public home",
+        description="Fetch a data set of the paper that is not built in, check it against a pinned SHA-256, keep it in "
+        "the user's cache, and print the name of the file. A download that was cut off goes on where it was.",
+    )
+    fetch.add_argument("name", metavar="NAME", help="wifi or mnist")
+    fetch.add_argument("--json", action="store_true", help="print JSON")
+    fetch.set_defaults(command="datasets fetch")
 
 
 def _add_app(commands: Any) -> None:

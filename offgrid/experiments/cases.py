@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offgrid import datasets
+from offgrid.datasets.fetching import fetched
 from offgrid.datasets.model import Points, Scaling, listed
 from offgrid.errors import InputError
 
@@ -106,10 +107,10 @@ def check_names(names: list[str] | None) -> list[str]:
 
 @cache
 def load_case(name: str, folder: Path | None) -> Case | None:
-    """Return a data set from the folder, else the built-in one that stands in for it, else None."""
+    """Return a data set from the folder, else a fetched one, else the built-in one that stands in for it, else None."""
     of_paper = SETS[name]
-    path = None if folder is None else folder / f"{name}.csv"
-    if path is not None and path.is_file():
+    path = fetched(name) if folder is None or not (folder / f"{name}.csv").is_file() else folder / f"{name}.csv"
+    if path is not None:
         points, source = datasets.read_table(path).prepare(scaling=of_paper.scaling), path.name
     elif of_paper.built_in is not None:
         points, source = datasets.load(of_paper.built_in).prepare(scaling=of_paper.scaling), "built in"
@@ -131,7 +132,12 @@ def load_digits(folder: Path | None) -> NDArray[np.float64]:
     """
     path = None if folder is None else folder / DIGITS_FILE
     if path is None or not path.is_file():
-        raise InputError(f"There is no {DIGITS_FILE} here, which figure1 measures on: name its folder with --data.")
+        path = fetched("mnist")
+    if path is None:
+        raise InputError(
+            f"There is no {DIGITS_FILE} here, which figure1 measures on: run 'offgrid datasets fetch mnist', or name "
+            "its folder with --data."
+        )
     with np.load(path) as archive:
         return np.ascontiguousarray(archive["X"], dtype=np.float64) / 255.0
 
