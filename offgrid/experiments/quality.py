@@ -149,7 +149,8 @@ def seconds_rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[s
             means = {what: statistics.fmean(_of(every, method, what)) for what in ("values", "partitions", "passes")}
             row = {
                 "dataset": name, "method": method, "seconds": statistics.fmean(seconds),
-                "seconds_std": spread(seconds), **means, "runs": len(every),
+                "seconds_std": spread(seconds), "seconds_median": statistics.median(seconds), **means,
+                "runs": len(every),
             }  # fmt: skip
             rows.append(rounded(row.items()))
     return rows

@@ -84,6 +84,7 @@ def _seconds(paper: Any) -> _Columns:
         ("method", _field("method")),
         ("seconds", _field("seconds")),
         ("±", _field("seconds_std")),
+        ("median", _field("seconds_median")),
         ("paper", _of_paper(paper["table_3_seconds"], names=_PAPER_NAMES)),
         ("values", _field("values")),
         ("distinct", _field("partitions")),

@@ -262,6 +262,7 @@ class TestUsage:
             ["datasets"],
             ["datasets", "list"],
             ["datasets", "show"],
+            ["datasets", "fetch"],
             ["app"],
             ["benchmark"],
             ["experiments"],
