@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from offgrid import datasets, metrics
+    from offgrid import baselines, datasets, metrics
     from offgrid.bounds import bandwidth_lower_bound
     from offgrid.critical import CriticalValue, critical_bandwidth
     from offgrid.errors import InputError
@@ -34,11 +34,11 @@ _HOMES = {
     "critical_bandwidth": "critical",
     "fast_power": "exponentiation",
 }
-_MODULES = ("datasets", "metrics")
+_MODULES = ("baselines", "datasets", "metrics")
 
 __all__ = [
     "RBF", "BandwidthPath", "BandwidthSearch", "CriticalValue", "InputError", "KernelKMeans", "PathRecord",
-    "bandwidth_lower_bound", "critical_bandwidth", "datasets", "fast_power", "metrics",
+    "bandwidth_lower_bound", "baselines", "critical_bandwidth", "datasets", "fast_power", "metrics",
 ]  # fmt: skip
 
 

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from offgrid import __version__, datasets
 from offgrid.cli_arguments import BUILTIN, USAGE, build_parser
+from offgrid.datasets import fetching
 from offgrid.datasets.model import Dataset, Points
 from offgrid.errors import InputError
 from offgrid.export import dataset_csv, labels_csv, path_csv, run_dict
@@ -269,6 +270,20 @@ def show_dataset(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def fetch_dataset(arguments: argparse.Namespace) -> int:
+    """Fetch a data set from its public home, and print where it is kept."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), DownloadColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(f"fetching {arguments.name}", total=None)
+        try:
+            path = fetching.fetch(arguments.name, report=lambda count: progress.advance(task, count))
+        except fetching.FetchError as error:
+            raise CommandError(str(error)) from error
+    print(json.dumps({"name": arguments.name, "file": str(path)}, ensure_ascii=False) if arguments.json else path)
+    return OK
+
+
 def _facts(dataset: Dataset) -> dict[str, Any]:
     rows, columns = dataset.X.shape
     classes = len(dataset.class_names)
@@ -315,10 +330,23 @@ def run_benchmark(arguments: argparse.Namespace) -> int:
     return OK if finished else _complain("Interrupted: the measurements done so far are kept.", INTERRUPTED)
 
 
+# ---------------------------------------------------------------- experiments
+
+
+def run_experiment(arguments: argparse.Namespace) -> int:
+    """Do one of the paper's experiments again."""
+    from offgrid.experiments import tables  # the engine takes a second to load
+
+    finished = tables.carry_out(arguments, _console())
+    return OK if finished else _complain("Interrupted: the runs done so far are kept.", INTERRUPTED)
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "search": run_search,
     "datasets list": list_datasets,
     "datasets show": show_dataset,
+    "datasets fetch": fetch_dataset,
     "app": run_app,
     "benchmark": run_benchmark,
+    "experiments": run_experiment,
 }

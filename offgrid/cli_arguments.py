@@ -22,6 +22,7 @@ BUILTIN = "builtin:"
 METHODS = ("certified", "dyadic", "newton", "bisection")
 INITS = ("random", "k-means++", "kernel-k-means++")
 LIMITINGS = ("none", "close", "movers")
+EXPERIMENTS = ("table1", "table2", "table3", "table4", "figure1")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -40,6 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_datasets(commands)
     _add_app(commands)
     _add_benchmark(commands)
+    _add_experiments(commands)
     return parser
 
 
@@ -111,6 +113,15 @@ def _add_datasets(commands: Any) -> None:
     show.add_argument("--json", action="store_true", help="print JSON, with the points")
     show.add_argument("--out", type=_output(".csv"), metavar="FILE.csv", help="write the points and labels as CSV")
     show.set_defaults(command="datasets show")
+    fetch = actions.add_parser(
+        "fetch",
+        help="fetch one of the paper's from its public home",
+        description="Fetch a data set of the paper that is not built in, check it against a pinned SHA-256, keep it in "
+        "the user's cache, and print the name of the file. A download that was cut off goes on where it was.",
+    )
+    fetch.add_argument("name", metavar="NAME", help="wifi or mnist")
+    fetch.add_argument("--json", action="store_true", help="print JSON")
+    fetch.set_defaults(command="datasets fetch")
 
 
 def _add_app(commands: Any) -> None:
@@ -146,6 +157,27 @@ def _add_benchmark(commands: Any) -> None:
     )  # fmt: skip
     add("--figure", type=_output(".html"), metavar="FILE", help="write a chart of the ratios as .html")
     parser.set_defaults(command="benchmark")
+
+
+def _add_experiments(commands: Any) -> None:
+    parser = commands.add_parser(
+        "experiments",
+        help="do the paper's experiments again",
+        description="Do one of the paper's experiments again: 1 the data sets, 2 best NMI and c-NNC, 3 seconds of the "
+        "same runs, 4 one critical value, figure1 seconds for each value on MNIST. Each run is kept the moment it is "
+        "done; the same command goes on where it was stopped. Ctrl-C ends it and keeps what is done.",
+    )
+    add = parser.add_argument
+    add("experiment", choices=EXPERIMENTS, metavar="NAME", help=f"one of {', '.join(EXPERIMENTS)}")
+    add("--data", type=Path, metavar="DIR", help="folder with the paper's data; default: OFFGRID_BENCHMARK_DATA, "
+        "or ../shared/data beside the checkout; without any, the built-in data sets")  # fmt: skip
+    add("--runs", type=_whole(1), metavar="N", help="runs of each data set, those kept counted; default: the paper's "
+        "50, and 10 for table4")  # fmt: skip
+    add("--sets", nargs="+", metavar="SET", help="data sets (not for figure1); default: all")
+    add("--out", type=Path, metavar="DIR", help="folder for results; default: offgrid/experiments/results in a "
+        "checkout, else offgrid-experiments")  # fmt: skip
+    add("--json", action="store_true", help="print the table as JSON instead")
+    parser.set_defaults(command="experiments")
 
 
 def _whole(least: int) -> Callable[[str], int]:

@@ -256,7 +256,17 @@ class TestUsage:
 
     @pytest.mark.parametrize(
         "command",
-        [[], ["search"], ["datasets"], ["datasets", "list"], ["datasets", "show"], ["app"], ["benchmark"]],
+        [
+            [],
+            ["search"],
+            ["datasets"],
+            ["datasets", "list"],
+            ["datasets", "show"],
+            ["datasets", "fetch"],
+            ["app"],
+            ["benchmark"],
+            ["experiments"],
+        ],
     )
     def test_every_command_has_help(self, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as stopped:
