@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from offgrid.engine.layout import SQUARE
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.percentile import low_percentile
 from offgrid.errors import InputError
@@ -414,7 +415,10 @@ def _blocks(bench: _Bench) -> Iterator[tuple[int, _Floats]]:
     step = max(_BLOCK // n, 1)
     for first in range(0, n, step):
         rows = slice(first, first + step)
-        yield first, -pairs.matrix[rows] if pairs.stored else cdist(pairs.points[rows], pairs.points, "sqeuclidean")
+        yield (
+            first,
+            -pairs.matrix[rows] if pairs.held == SQUARE else cdist(pairs.points[rows], pairs.points, "sqeuclidean"),
+        )
 
 
 def _nearest(bench: _Bench, count: int) -> _Floats:
