@@ -1,0 +1,106 @@
+"""The spectral relaxation of the normalised cut: from a kernel matrix to points that ordinary k-means can cluster.
+
+Entry points: `embedding` and `spectral_labels`. Memory: O(n k) beside the kernel matrix; up to `DENSE` rows two further
+matrices of its size.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+# Rows up to which LAPACK works out the eigenvectors at once; beyond, Lanczos is faster, where it converges.
+_AT_ONCE = 500
+# Rows up to which LAPACK stands in for a Lanczos run that does not converge; its time grows with their cube.
+DENSE = 2000
+# A row whose kernel values to all others add up to less than this is joined to none of them.
+_ISOLATED = 1e-12
+# k-means on the embedding asks for no more of the eigenvectors; rounds of Lanczos before it is given up.
+_PRECISION, _ROUNDS = 1e-3, 30
+
+
+def embedding(K: Floats, n_vectors: int, rng: np.random.RandomState) -> Floats | None:
+    """Return the rows of the leading eigenvectors of D^-1/2 K D^-1/2, each row scaled to length 1.
+
+    Minimising the normalised cut over partitions into k clusters (Shi and Malik 2000) is hard; over matrices with
+    orthogonal columns, of which partitions are a special case, the k leading eigenvectors minimise it. D has the row
+    sums of K on its diagonal.
+
+    Parameters
+    ----------
+    K : ndarray of float64, shape (n, n)
+        Symmetric, no entry negative, the diagonal 0: a point's similarity to itself only blurs the others (Ng, Jordan
+        and Weiss 2001, step 1).
+    n_vectors : int
+        From 1 to n.
+    rng : RandomState
+        Draws the vector that Lanczos starts from.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, n_vectors), or None
+        None where there are more than `DENSE` rows and Lanczos does not converge: more eigenvalues crowd at 1 than are
+        asked for, since the data fall into more unconnected pieces than clusters. Any choice among them is arbitrary.
+    """
+    n = len(K)
+    scale = 1.0 / np.sqrt(np.maximum(K.sum(axis=1), _ISOLATED))
+    vectors = None
+    if n > _AT_ONCE and n_vectors < n // 2:
+        vectors = _by_lanczos(K, scale, n_vectors, rng)
+        if vectors is None and n > DENSE:
+            return None
+    if vectors is None:
+        matrix = K * scale[:, None]
+        matrix *= scale
+        vectors = eigh(matrix, subset_by_index=[n - n_vectors, n - 1], overwrite_a=True, check_finite=False)[1]
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _ISOLATED)
+
+
+def _by_lanczos(K: Floats, scale: Floats, n_vectors: int, rng: np.random.RandomState) -> Floats | None:
+    """Return the leading eigenvectors without a second matrix; None where they do not converge."""
+    n = len(K)
+    # the roots of the degrees would be an eigenvector themselves, from which Lanczos goes nowhere
+    start = rng.uniform(size=n)
+    product = LinearOperator((n, n), matvec=lambda x: scale * (K @ (scale * x.ravel())), dtype=np.float64)
+    options = {}
+    if "rng" in inspect.signature(eigsh).parameters:
+        # from 1.17 on SciPy draws the vectors to start anew from, where it has to, from a generator that can be given
+        options["rng"] = np.random.default_rng(rng.randint(2**31))
+    basis = min(n - 1, max(2 * n_vectors + 1, 20))
+    try:
+        return eigsh(
+            product, n_vectors, which="LA", tol=_PRECISION, v0=start, ncv=basis, maxiter=_ROUNDS, **options
+        )[1]  # fmt: skip
+    except ArpackNoConvergence:
+        return None
+
+
+def kmeans_labels(points: Floats, n_clusters: int, n_init: int, rng: np.random.RandomState) -> Labels:
+    """Return the labels of scikit-learn's k-means, of several starts those of lowest cost."""
+    with warnings.catch_warnings():
+        # fewer distinct points than clusters: some clusters stay empty, which is no fault of anyone
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(points).labels_
+    return labels.astype(np.int64)
+
+
+def spectral_labels(K: Floats, n_clusters: int, n_init: int, rng: np.random.RandomState) -> Labels | None:
+    """Return the spectral clustering of a kernel matrix with diagonal 0 (Ng, Jordan and Weiss 2001), see `embedding`.
+
+    References
+    ----------
+    J. Shi and J. Malik, "Normalized cuts and image segmentation", IEEE Trans. PAMI 22(8), 2000.
+    A. Ng, M. Jordan and Y. Weiss, "On spectral clustering: analysis and an algorithm", NIPS 2001.
+    """
+    rows = embedding(K, n_clusters, rng)
+    return None if rows is None else kmeans_labels(rows, n_clusters, n_init, rng)
