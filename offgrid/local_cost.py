@@ -31,10 +31,10 @@ def reach(n: int) -> int:
 class LocalCost:
     """The nearest neighbours of every row, and the local c-NNC of any partition.
 
-    c-NNC (paper, section 7) counts, for each row and each c up to n - 1, the share of the row's c nearest neighbours that
-    lie in another cluster, weighted by 1 / c. Where c exceeds the size of the row's cluster, it counts rows that have to
-    lie elsewhere, the more the longer or smaller the cluster: a half ring pays for the ends of its neighbour. Here c
-    ends with J neighbours. So neighbour j weighs sum of 1 / c**2 for c = j ... J, over the sum of all weights.
+    c-NNC (paper, section 7) counts, for each row and each c up to n - 1, the share of the row's c nearest neighbours
+    that lie in another cluster, weighted by 1 / c. The far ones among them say how round a cluster is: in a long one
+    the other end is farther off than the cluster beside it, which is no fault. Here c ends with J. So neighbour j
+    weighs the sum of 1 / c**2 for c = j ... J, over the sum of all weights.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Which clustering to recommend where there are no labels and the number of clusters is given, and why.
 
-Entry point: `recommend_partition`. Memory: 16 n**2 bytes for n rows, 24 n**2 up to `spectral.DENSE`; at most
-`MAX_ROWS` rows, and what `OFFGRID_MEMORY_LIMIT` allows, are worked on: of larger data a random sample.
+Entry point: `recommend_partition`. Memory: 24 n**2 bytes for n rows; at most `MAX_ROWS` rows, and no more than
+`OFFGRID_MEMORY_LIMIT` allows, are worked on: of larger data a random sample.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MAX_ROWS = 5000
 ERRORS = 1.0
 # Partitions that place no more than this share of rows otherwise count as the same to the eye: for words only.
 ALIKE = 0.1
-# Bytes for each pair of rows: L, K and, up to `spectral.DENSE` rows, K with its rows and columns scaled.
+# Bytes for each pair of rows: L, K, and K with its rows and columns scaled.
 _BYTES = 24
 # A sample that is smaller says little; fewer rows for each cluster say nothing.
 _LEAST_ROWS, _LEAST_PER_CLUSTER = 200, 10
@@ -111,8 +111,8 @@ class RecommendedPartition:
     cost, standard_error : float
         Local c-NNC, and its standard error.
     candidates : tuple of CandidatePartition
-        Ordinary k-means, then one for each bandwidth by decreasing bandwidth. Bandwidths so small that the data fall
-        into more unconnected pieces than clusters may have none.
+        Ordinary k-means, then one for each bandwidth by decreasing bandwidth; none where the relaxation has no
+        answer, see `offgrid.spectral.embedding`.
     index : int
         The recommended one among them.
     seen_from, seen_to : float
@@ -120,6 +120,8 @@ class RecommendedPartition:
         the rows otherwise.
     n_seen : int
         How many bandwidths that are.
+    n_tried : int
+        Bandwidths tried: 0 with one cluster, or where all rows are equal.
     n_partitions : int
         Distinct clusterings among the candidates.
     excess_of_kmeans : float
@@ -144,6 +146,7 @@ class RecommendedPartition:
     seen_from: float
     seen_to: float
     n_seen: int
+    n_tried: int
     n_partitions: int
     excess_of_kmeans: float
     lowest: CandidatePartition
@@ -173,6 +176,7 @@ class RecommendedPartition:
             "seen_from": _plain(self.seen_from),
             "seen_to": _plain(self.seen_to),
             "n_seen": self.n_seen,
+            "n_tried": self.n_tried,
             "n_partitions": self.n_partitions,
             "n_neighbours": self.n_neighbours,
             "rows_worked_on": len(self.rows),
@@ -246,10 +250,12 @@ def recommend_partition(
     exponents = kernel.pairs.exponents()
     cost = LocalCost.among(exponents)
     scaled = in_units_of(points, math.frexp(spread_of(points))[1])
-    found = _candidates(scaled[rows], exponents, k, n_bandwidths, n_init, rng, progress)
+    # one cluster is one cluster at every bandwidth
+    tried = _bandwidths(exponents, n_bandwidths) if k > 1 else np.empty(0)
+    found = _candidates(scaled[rows], exponents, tried, k, n_init, rng, progress)
     choice = _Choice([labels for _, labels in found], cost, k)
     nearest = None if len(rows) == len(points) else pairwise_distances_argmin(scaled, scaled[rows])
-    return _described(choice, [sigma * kernel.unit for sigma, _ in found], rows, nearest, k)
+    return _described(choice, [sigma * kernel.unit for sigma, _ in found], len(tried), rows, nearest, k)
 
 
 def _rows_to_work_on(n: int, k: int, max_rows: int, rng: np.random.RandomState) -> Labels:
@@ -280,13 +286,11 @@ def _bandwidths(exponents: Floats, count: int) -> Floats:
 
 
 def _candidates(
-    points: Floats, exponents: Floats, k: int, n_bandwidths: int, n_init: int, rng: np.random.RandomState,
+    points: Floats, exponents: Floats, sigmas: Floats, k: int, n_init: int, rng: np.random.RandomState,
     progress: Callable[[int, int], None] | None,
 ) -> list[tuple[float, Labels]]:  # fmt: skip
     """Return bandwidths, in the unit of the exponents, and labels."""
     found = [(math.inf, kmeans_labels(points, k, n_init, rng))]
-    # one cluster is one cluster at every bandwidth
-    sigmas = _bandwidths(exponents, n_bandwidths) if k > 1 else np.empty(0)
     K = np.empty_like(exponents)
     for done, sigma in enumerate(sigmas.tolist(), 1):
         if progress is not None:
@@ -296,8 +300,7 @@ def _candidates(
         np.fill_diagonal(K, 0.0)
         start = spectral_labels(K, k, n_init, rng)
         if start is None:
-            # the data fall into more pieces than clusters, and at smaller bandwidths into more still
-            break
+            continue
         # with its diagonal the kernel is positive semi-definite
         np.fill_diagonal(K, 1.0)
         found.append((sigma, weighted_kernel_kmeans(K, K.sum(axis=1), start, k)))
@@ -340,7 +343,7 @@ class _Choice:
 
 
 def _described(
-    choice: _Choice, sigmas: list[float], rows: Labels, nearest: Labels | None, k: int
+    choice: _Choice, sigmas: list[float], n_tried: int, rows: Labels, nearest: Labels | None, k: int
 ) -> RecommendedPartition:
     """Return the recommendation with what people want to know of it."""
     labels = number_clusters(choice.labels[choice.chosen], k)
@@ -360,9 +363,7 @@ def _described(
         return labels if nearest is None else labels[nearest]
 
     candidates = tuple(
-        CandidatePartition(
-            sigma, everywhere(named[which]), choice.costs[which], standard_error(choice.shares[which])
-        )
+        CandidatePartition(sigma, everywhere(named[which]), choice.costs[which], standard_error(choice.shares[which]))
         for sigma, which in zip(sigmas, choice.of, strict=True)
     )
     runner_up = None
@@ -376,8 +377,8 @@ def _described(
     return RecommendedPartition(
         sigma=best.sigma, labels=best.labels, cost=best.cost, standard_error=best.standard_error,
         candidates=candidates, index=index, seen_from=sigmas[last], seen_to=sigmas[first], n_seen=last - first + 1,
-        n_partitions=len(choice.labels), excess_of_kmeans=choice.excess(0, choice.lowest), lowest=lowest,
-        n_neighbours=choice.n_neighbours, runner_up=runner_up, rows=rows,
+        n_tried=n_tried, n_partitions=len(choice.labels), excess_of_kmeans=choice.excess(0, choice.lowest),
+        lowest=lowest, n_neighbours=choice.n_neighbours, runner_up=runner_up, rows=rows,
     )  # fmt: skip
 
 

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 def reasons(found: RecommendedPartition) -> tuple[str, ...]:
     """Return the reasons for a recommendation, and the runner-up, one sentence each."""
     sentences = [_sample(found)] if len(found.rows) < len(found.labels) else []
-    if len(found.candidates) == 1:
-        one = found.labels.max() == 0
-        what = "With one cluster" if one else "Where all rows are equal"
+    if found.n_tried == 0:
+        what = "With one cluster" if found.cost == 0.0 else "Where all rows are equal"
         return (*sentences, f"{what} there is nothing to choose: every bandwidth gives the same.")
-    sentences += [_cost(found), _rank(found)]
+    sentences.append(_cost(found))
+    if len(found.candidates) == 1:
+        return (*sentences, "No kernel matrix had a spectral clustering to compare with.")
+    sentences.append(_rank(found))
     if not math.isinf(found.sigma):
         sentences.append(
             f"Ordinary k-means, which needs no bandwidth, has {_percent(found.kmeans.cost)}: more by "

@@ -1,7 +1,6 @@
 """The spectral relaxation of the normalised cut: from a kernel matrix to points that ordinary k-means can cluster.
 
-Entry points: `embedding` and `spectral_labels`. Memory: O(n k) beside the kernel matrix; up to `DENSE` rows two further
-matrices of its size.
+Entry points: `embedding` and `spectral_labels`. Memory: one more matrix of the kernel matrix's size, and O(n k).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import warnings
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import eigh, lapack
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -19,14 +18,15 @@ from sklearn.exceptions import ConvergenceWarning
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
-# Rows up to which LAPACK works out the eigenvectors at once; beyond, Lanczos is faster, where it converges.
+# Rows up to which LAPACK works out the eigenvectors at once; beyond, Lanczos with a factorisation is faster.
 _AT_ONCE = 500
-# Rows up to which LAPACK stands in for a Lanczos run that does not converge; its time grows with their cube.
-DENSE = 2000
 # A row whose kernel values to all others add up to less than this is joined to none of them.
 _ISOLATED = 1e-12
-# k-means on the embedding asks for no more of the eigenvectors; rounds of Lanczos before it is given up.
-_PRECISION, _ROUNDS = 1e-3, 30
+# How far above 1, the largest eigenvalue there can be, the matrix is inverted. Eigenvalues next to 1 belong to clusters
+# that hardly touch; they are told apart where they differ by more than about this.
+_SHIFT = 1e-6
+# Relative precision of the inverse's eigenvalues, enough for k-means; rounds of Lanczos, of which a few are needed.
+_PRECISION, _ROUNDS = 1e-3, 100
 
 
 def embedding(K: Floats, n_vectors: int, rng: np.random.RandomState) -> Floats | None:
@@ -49,40 +49,51 @@ def embedding(K: Floats, n_vectors: int, rng: np.random.RandomState) -> Floats |
     Returns
     -------
     ndarray of float64, shape (n, n_vectors), or None
-        None where there are more than `DENSE` rows and Lanczos does not converge: more eigenvalues crowd at 1 than are
-        asked for, since the data fall into more unconnected pieces than clusters. Any choice among them is arbitrary.
+        None where Lanczos does not converge: the eigenvectors asked for can't be told from others.
+
+    Notes
+    -----
+    Clusters that hardly touch have eigenvalues close to 1 and to each other, such as long arms of many points. Lanczos
+    on the matrix itself mixes them. So beyond `_AT_ONCE` rows it works on the inverse of (1 + `_SHIFT`) I - D^-1/2 K
+    D^-1/2, whose Cholesky factor takes n**3 / 3 multiplications, and where they lie far apart.
     """
     n = len(K)
     scale = 1.0 / np.sqrt(np.maximum(K.sum(axis=1), _ISOLATED))
-    vectors = None
-    if n > _AT_ONCE and n_vectors < n // 2:
-        vectors = _by_lanczos(K, scale, n_vectors, rng)
-        if vectors is None and n > DENSE:
-            return None
-    if vectors is None:
-        matrix = K * scale[:, None]
-        matrix *= scale
+    matrix = K * scale[:, None]
+    matrix *= scale
+    vectors: Floats | None
+    if n <= _AT_ONCE or n_vectors >= n // 2:
         vectors = eigh(matrix, subset_by_index=[n - n_vectors, n - 1], overwrite_a=True, check_finite=False)[1]
+    else:
+        vectors = _by_lanczos(matrix, n_vectors, rng)
+    if vectors is None:
+        return None
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _ISOLATED)
 
 
-def _by_lanczos(K: Floats, scale: Floats, n_vectors: int, rng: np.random.RandomState) -> Floats | None:
-    """Return the leading eigenvectors without a second matrix; None where they do not converge."""
-    n = len(K)
-    # the roots of the degrees would be an eigenvector themselves, from which Lanczos goes nowhere
-    start = rng.uniform(size=n)
-    product = LinearOperator((n, n), matvec=lambda x: scale * (K @ (scale * x.ravel())), dtype=np.float64)
+def _by_lanczos(matrix: Floats, n_vectors: int, rng: np.random.RandomState) -> Floats | None:
+    """Return the leading eigenvectors of the matrix, which is overwritten; None where they do not converge."""
+    n = len(matrix)
+    np.negative(matrix, out=matrix)
+    matrix.flat[:: n + 1] += 1.0 + _SHIFT
+    # symmetric, so that its transpose is itself in the order that LAPACK overwrites
+    factor, failed = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
+    if failed:
+        return None
+    inverse = LinearOperator((n, n), matvec=lambda x: lapack.dpotrs(factor, x.ravel(), lower=1)[0], dtype=np.float64)
     options = {}
     if "rng" in inspect.signature(eigsh).parameters:
         # from 1.17 on SciPy draws the vectors to start anew from, where it has to, from a generator that can be given
         options["rng"] = np.random.default_rng(rng.randint(2**31))
     basis = min(n - 1, max(2 * n_vectors + 1, 20))
+    start = rng.uniform(size=n)
     try:
-        return eigsh(
-            product, n_vectors, which="LA", tol=_PRECISION, v0=start, ncv=basis, maxiter=_ROUNDS, **options
+        found: Floats = eigsh(
+            inverse, n_vectors, which="LA", tol=_PRECISION, v0=start, ncv=basis, maxiter=_ROUNDS, **options
         )[1]  # fmt: skip
     except ArpackNoConvergence:
         return None
+    return found
 
 
 def kmeans_labels(points: Floats, n_clusters: int, n_init: int, rng: np.random.RandomState) -> Labels:

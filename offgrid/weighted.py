@@ -23,8 +23,8 @@ def weighted_kernel_kmeans(
 
     Points have weights w, and the kernel is W^-1 K W^-1 with W the diagonal matrix of weights. With w = 1 that is
     kernel k-means. With w the degrees, the row sums of K, the objective is the normalised cut of the graph that K
-    describes, up to a constant (Dhillon, Guan and Kulis 2004). Why degrees: a cluster is then judged by the share of its
-    points' similarity that stays inside, whether it is dense or sparse, and that is the very objective which the
+    describes, up to a constant (Dhillon, Guan and Kulis 2004). Why degrees: a cluster is then judged by the share of
+    its points' similarity that stays inside, whether it is dense or sparse, and that is the very objective which the
     spectral start (`offgrid.spectral`) relaxes.
 
     Parameters
@@ -79,7 +79,8 @@ def _proximities(K: Floats, weights: Floats, labels: Labels, n_clusters: int) ->
     Z = _members(labels, n_clusters)
     sums = K @ Z
     volumes = np.maximum(weights @ Z, _TINY)
-    norms = (Z * sums).sum(axis=0) / volumes**2
+    # one after the other: the square of an empty cluster's volume would underflow
+    norms = (Z * sums).sum(axis=0) / volumes / volumes
     return 2.0 * sums / (weights[:, None] * volumes) - norms
 
 
