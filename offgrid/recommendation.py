@@ -31,12 +31,12 @@ from offgrid.weighted import weighted_kernel_kmeans
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
-# Bandwidths on a grid that is even in log sigma: neighbours differ by less than a factor 2 on all data seen.
+# Bandwidths on a grid that is even in log sigma: a step is less than a factor 2 unless the ends differ by 2**23.
 N_BANDWIDTHS = 24
 # Starts of k-means, scikit-learn's customary number.
 N_INIT = 10
-# Rows that are worked on, at most: a minute or two of one processor.
-MAX_ROWS = 5000
+# Rows that are worked on, at most: time grows with their cube, and these take one processor about a minute.
+MAX_ROWS = 4000
 # Ordinary k-means is kept unless a bandwidth does better by more than this many standard errors: the "one standard
 # error rule" (Breiman et al. 1984), which takes the simplest of the models that can't be told from the best one.
 ERRORS = 1.0

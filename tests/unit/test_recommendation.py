@@ -369,4 +369,4 @@ class TestResult:
         assert told == [(done, 9) for done in range(1, 10)]
 
     def test_constants_are_what_is_documented(self):
-        assert (recommendation.N_BANDWIDTHS, recommendation.ERRORS, recommendation.MAX_ROWS) == (24, 1.0, 5000)
+        assert (recommendation.N_BANDWIDTHS, recommendation.ERRORS, recommendation.MAX_ROWS) == (24, 1.0, 4000)
