@@ -111,8 +111,8 @@ class RecommendedPartition:
     cost, standard_error : float
         Local c-NNC, and its standard error.
     candidates : tuple of CandidatePartition
-        Ordinary k-means, then one for each bandwidth by decreasing bandwidth; none where the relaxation has no
-        answer, see `offgrid.spectral.embedding`.
+        Ordinary k-means, then one for each bandwidth by decreasing bandwidth; none where the data fall into more
+        unconnected pieces than clusters, see `offgrid.spectral.embedding`.
     index : int
         The recommended one among them.
     seen_from, seen_to : float

@@ -20,7 +20,7 @@ def reasons(found: RecommendedPartition) -> tuple[str, ...]:
         return (*sentences, f"{what} there is nothing to choose: every bandwidth gives the same.")
     sentences.append(_cost(found))
     if len(found.candidates) == 1:
-        return (*sentences, "No kernel matrix had a spectral clustering to compare with.")
+        return (*sentences, _left_out(found))
     sentences.append(_rank(found))
     if not math.isinf(found.sigma):
         sentences.append(
@@ -28,6 +28,8 @@ def reasons(found: RecommendedPartition) -> tuple[str, ...]:
             f"{found.excess_of_kmeans:.1f} standard errors, one of which may be chance."
         )
     sentences += [_range(found), _runner_up(found)]
+    if len(found.candidates) <= found.n_tried:
+        sentences.append(_left_out(found))
     return tuple(sentences)
 
 
@@ -89,6 +91,15 @@ def _runner_up(found: RecommendedPartition) -> str:
     return (
         f"Runner-up: {what}, with {_percent(second.candidate.cost)} ({excess}); it places {len(second.differs):,} rows "
         f"({_percent(share)}) in other clusters."
+    )
+
+
+def _left_out(found: RecommendedPartition) -> str:
+    missing = found.n_tried + 1 - len(found.candidates)
+    which = "all" if missing == found.n_tried else f"{missing}"
+    return (
+        f"At {which} of the {found.n_tried} bandwidths tried, the smallest first, rows are joined to so few others "
+        "that the data fall into more pieces than clusters: which belong together can't be told there."
     )
 
 

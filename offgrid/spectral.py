@@ -23,10 +23,12 @@ _AT_ONCE = 500
 # A row whose kernel values to all others add up to less than this is joined to none of them.
 _ISOLATED = 1e-12
 # How far above 1, the largest eigenvalue there can be, the matrix is inverted. Eigenvalues next to 1 belong to clusters
-# that hardly touch; they are told apart where they differ by more than about this.
+# that hardly touch.
 _SHIFT = 1e-6
 # Relative precision of the inverse's eigenvalues, enough for k-means; rounds of Lanczos, of which a few are needed.
 _PRECISION, _ROUNDS = 1e-3, 100
+# So an eigenvalue this close to 1 can't be told from 1.
+_ONE = _SHIFT * _PRECISION
 
 
 def embedding(K: Floats, n_vectors: int, rng: np.random.RandomState) -> Floats | None:
@@ -49,7 +51,8 @@ def embedding(K: Floats, n_vectors: int, rng: np.random.RandomState) -> Floats |
     Returns
     -------
     ndarray of float64, shape (n, n_vectors), or None
-        None where Lanczos does not converge: the eigenvectors asked for can't be told from others.
+        None where more eigenvalues than `n_vectors` can't be told from 1: the data fall into more unconnected pieces
+        than clusters, and which pieces go together would be arbitrary. None, too, where Lanczos does not converge.
 
     Notes
     -----
@@ -61,18 +64,26 @@ def embedding(K: Floats, n_vectors: int, rng: np.random.RandomState) -> Floats |
     scale = 1.0 / np.sqrt(np.maximum(K.sum(axis=1), _ISOLATED))
     matrix = K * scale[:, None]
     matrix *= scale
-    vectors: Floats | None
-    if n <= _AT_ONCE or n_vectors >= n // 2:
-        vectors = eigh(matrix, subset_by_index=[n - n_vectors, n - 1], overwrite_a=True, check_finite=False)[1]
+    # the next one says whether those asked for stand out
+    count = min(n_vectors + 1, n)
+    if n <= _AT_ONCE or count >= n // 2:
+        values, vectors = eigh(matrix, subset_by_index=[n - count, n - 1], overwrite_a=True, check_finite=False)
     else:
-        vectors = _by_lanczos(matrix, n_vectors, rng)
-    if vectors is None:
+        found = _by_lanczos(matrix, count, rng)
+        if found is None:
+            return None
+        values, vectors = found
+    if count > n_vectors and values[0] > 1.0 - _ONE:
         return None
+    vectors = vectors[:, count - n_vectors :]
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _ISOLATED)
 
 
-def _by_lanczos(matrix: Floats, n_vectors: int, rng: np.random.RandomState) -> Floats | None:
-    """Return the leading eigenvectors of the matrix, which is overwritten; None where they do not converge."""
+def _by_lanczos(matrix: Floats, n_vectors: int, rng: np.random.RandomState) -> tuple[Floats, Floats] | None:
+    """Return the leading eigenvalues, increasing, and eigenvectors; None where they do not converge.
+
+    The matrix is overwritten.
+    """
     n = len(matrix)
     np.negative(matrix, out=matrix)
     matrix.flat[:: n + 1] += 1.0 + _SHIFT
@@ -88,12 +99,13 @@ def _by_lanczos(matrix: Floats, n_vectors: int, rng: np.random.RandomState) -> F
     basis = min(n - 1, max(2 * n_vectors + 1, 20))
     start = rng.uniform(size=n)
     try:
-        found: Floats = eigsh(
+        inverted, vectors = eigsh(
             inverse, n_vectors, which="LA", tol=_PRECISION, v0=start, ncv=basis, maxiter=_ROUNDS, **options
-        )[1]  # fmt: skip
+        )
     except ArpackNoConvergence:
         return None
-    return found
+    order = np.argsort(inverted)
+    return 1.0 + _SHIFT - 1.0 / inverted[order], vectors[:, order]
 
 
 def kmeans_labels(points: Floats, n_clusters: int, n_init: int, rng: np.random.RandomState) -> Labels:

@@ -51,6 +51,14 @@ class TestRelaxation:
         # eigenvectors are known but for their signs, which angles between rows do not see
         assert rows @ rows.T == pytest.approx(expected @ expected.T, abs=1e-8)
 
+    @pytest.mark.parametrize("at_once", [10, 500])
+    def test_no_answer_where_there_are_more_pieces_than_clusters(self, monkeypatch, at_once):
+        monkeypatch.setattr(spectral, "_AT_ONCE", at_once)
+        K = block_diag(*(np.ones((size, size)) for size in (14, 13, 15)))
+        np.fill_diagonal(K, 0.0)
+        assert embedding(K, 2, random_state()) is None
+        assert embedding(K, 3, random_state()) is not None
+
     def test_lanczos_finds_the_same_partition(self, monkeypatch):
         X, y = make_circles(300, noise=0.03, factor=0.4, random_state=0)
         K = reference.rbf(X, 0.03) - np.eye(300)
@@ -78,7 +86,7 @@ class TestRelaxation:
         found = recommended(X, 3)
         assert len(found.candidates) == 1
         assert found.sigma == math.inf
-        assert found.why[-1] == "No kernel matrix had a spectral clustering to compare with."
+        assert found.why[-1].startswith("At all of the 8 bandwidths tried")
 
     def test_a_point_joined_to_nothing_does_no_harm(self):
         K = block_diag(np.ones((4, 4)), np.ones((4, 4)), [[0.0]])
