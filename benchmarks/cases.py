@@ -1,6 +1,7 @@
 """The data that is measured on, and partitions to which kernel k-means has converged.
 
-Entry points: `load_case`, `path_of`, `states`, `mnist`, `blobs`, `known_values`. Nothing is drawn without a fixed seed.
+Entry points: `load_case`, `load_labelled`, `path_of`, `states`, `mnist`, `blobs`, `known_values`. Nothing is drawn
+without a fixed seed.
 """
 
 from __future__ import annotations
@@ -71,6 +72,50 @@ def load_case(name: str, folder: Path | None) -> Case:
         dataset = datasets.load(name)
         X, k, source = dataset.X, len(dataset.class_names), OWN
     return Case(name, X / X.std(axis=0) if name in _SCALED else X, k, source)
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """A data set with its labels, prepared as in the paper: columns of different units have unit variance."""
+
+    name: str
+    X: Floats
+    y: Labels
+    source: str
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    @property
+    def k(self) -> int:
+        """Number of classes."""
+        return len(np.unique(self.y))
+
+
+# The paper's other sets of columns of different units, and the package's own data under another name.
+_REAL = ("audit", "dermatology", "wdbc", "wifi", *_SCALED)
+_OWN_NAMES = {"wdbc": "breast_cancer"}
+
+
+def load_labelled(name: str, folder: Path | None) -> Labelled | None:
+    """Return a data set with labels from the folder, else this package's own; None where there is neither."""
+    path = None if folder is None else folder / f"{name}.csv"
+    if path is not None and path.is_file():
+        values = np.loadtxt(path, delimiter=",", skiprows=1)
+        X, y, source = np.ascontiguousarray(values[:, :-1]), values[:, -1].astype(np.int64), PAPER
+    else:
+        own = _OWN_NAMES.get(name, name)
+        if own not in datasets.names():
+            return None
+        dataset = datasets.load(own)
+        assert dataset.y is not None
+        X, y, source = dataset.X, dataset.y, OWN
+    if name in _REAL:
+        spread = X.std(axis=0)
+        X = X / np.where(spread > 0, spread, 1.0)
+    return Labelled(name, X, y, source)
 
 
 def random_start(n: int, k: int) -> Labels:

@@ -2,7 +2,8 @@
 
 Everything is vectorised; cluster sums are products of the kernel matrix with one-hot columns, which the linear algebra
 library does on all cores; matrices that can be are updated in place. Entry points: `squared_distances`, `kernel`,
-`step`, `kernel_kmeans`, `algorithm_2`, `bisection`, `neighbour_order`, `nearest_neighbour_cost`. Memory: n**2 float64
+`step`, `kernel_kmeans`, `algorithm_2`, `bisection`, `neighbour_order`, `nearest_neighbour_cost`, `locally_scaled`,
+`leading_vectors`. Memory: n**2 float64
 for the distances, as much for each of K and its root, and n**2 int64 for the neighbours.
 """
 
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -21,6 +23,8 @@ Labels = NDArray[np.int64]
 TOLERANCE = 1e-12
 # The paper's BinarySearch.
 PRECISION, LIMIT = 1e-3, 1e6
+# The neighbour whose distance is a point's own scale in self-tuning spectral clustering.
+_SEVENTH = 7
 # With more columns than this, one matrix product is faster than going column by column.
 _FEW_COLUMNS = 16
 
@@ -158,3 +162,24 @@ def nearest_neighbour_cost(order: Labels, labels: Labels, k: int) -> float:
     sizes = np.bincount(labels, minlength=k)
     means = np.bincount(labels, weights=costs, minlength=k) / np.maximum(sizes, 1)
     return float(np.where(sizes > 0, means, 1.0).mean())
+
+
+def locally_scaled(squares: Floats) -> Floats:
+    """Return exp(-||x - y||**2 / (s_x s_y)), s the distance to the 7th neighbour; the diagonal is 0.
+
+    L. Zelnik-Manor and P. Perona, "Self-tuning spectral clustering", NIPS 2004.
+    """
+    scales = np.sqrt(np.sort(squares, axis=1)[:, min(_SEVENTH, len(squares) - 1)])
+    # more than seven equal rows: the smallest scale that there is
+    scales = np.maximum(scales, scales[scales > 0].min(initial=np.inf))
+    affinities = np.exp(-squares / np.outer(scales, scales))
+    np.fill_diagonal(affinities, 0.0)
+    return affinities
+
+
+def leading_vectors(affinities: Floats, k: int) -> Floats:
+    """Return the rows of the k leading eigenvectors of D^-1/2 A D^-1/2, each of length 1 (Ng, Jordan and Weiss)."""
+    n = len(affinities)
+    scale = 1.0 / np.sqrt(np.maximum(affinities.sum(axis=1), 1e-12))
+    vectors = eigh(affinities * scale[:, None] * scale, subset_by_index=[n - k, n - 1])[1]
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)

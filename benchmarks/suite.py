@@ -19,14 +19,14 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import cases, clusterings, critical_values, engine, report, searches
+from benchmarks import cases, clusterings, critical_values, engine, recommendation, report, searches
 from benchmarks.figure import write_figure
 from benchmarks.measurement import Measurement, Row, Settings
 from offgrid.errors import InputError
 
 MEASUREMENTS: dict[str, Measurement] = {
     measurement.name: measurement
-    for group in (critical_values, clusterings, searches, engine)
+    for group in (critical_values, clusterings, searches, engine, recommendation)
     for measurement in group.MEASUREMENTS
 }
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from offgrid.kernels import RBF
     from offgrid.kmeans import KernelKMeans
     from offgrid.path import BandwidthPath, PathRecord
+    from offgrid.recommendation import RecommendedPartition, recommend_partition
     from offgrid.search import BandwidthSearch
 
 __version__ = "0.1.0"
@@ -30,15 +31,18 @@ _HOMES = {
     "KernelKMeans": "kmeans",
     "PathRecord": "path",
     "RBF": "kernels",
+    "RecommendedPartition": "recommendation",
     "bandwidth_lower_bound": "bounds",
     "critical_bandwidth": "critical",
     "fast_power": "exponentiation",
+    "recommend_partition": "recommendation",
 }
 _MODULES = ("baselines", "datasets", "metrics")
 
 __all__ = [
     "RBF", "BandwidthPath", "BandwidthSearch", "CriticalValue", "InputError", "KernelKMeans", "PathRecord",
-    "bandwidth_lower_bound", "baselines", "critical_bandwidth", "datasets", "fast_power", "metrics",
+    "RecommendedPartition", "bandwidth_lower_bound", "baselines", "critical_bandwidth", "datasets", "fast_power",
+    "metrics", "recommend_partition",
 ]  # fmt: skip
 
 

@@ -28,12 +28,12 @@ from offgrid.cli_arguments import BUILTIN, USAGE, build_parser
 from offgrid.datasets import fetching
 from offgrid.datasets.model import Dataset, Points
 from offgrid.errors import InputError
-from offgrid.export import dataset_csv, labels_csv, path_csv, run_dict
+from offgrid.export import clusters_csv, dataset_csv, labels_csv, path_csv, points_dict, run_dict
 from offgrid.path import BandwidthPath, PathRecord
 from offgrid.selection import Recommendation, recommend
 
 if TYPE_CHECKING:
-    from offgrid import BandwidthSearch
+    from offgrid import BandwidthSearch, RecommendedPartition
 
 OK, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 3, 130
 
@@ -150,9 +150,7 @@ def _n_clusters(arguments: argparse.Namespace, points: Points) -> int:
 def _collect(search: BandwidthSearch, points: Points) -> tuple[list[PathRecord], bool]:
     """Run the search with a progress bar on standard error; Ctrl-C ends it, and what was found stays."""
     records: list[PathRecord] = []
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with _progress_bar() as progress:
         task = progress.add_task("the first clustering", total=1.0)
         try:
             for record in search.iter_path(points.X, points.y):
@@ -165,6 +163,13 @@ def _collect(search: BandwidthSearch, points: Points) -> tuple[list[PathRecord],
                 raise
             return records, False
     return records, True
+
+
+def _progress_bar() -> Progress:
+    """Return a bar on standard error, which is gone when it is done; where that is no terminal, nothing."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _write(path: Path, text: str) -> None:
@@ -204,9 +209,11 @@ def _show_path(path: BandwidthPath, points: Points, search: BandwidthSearch, bes
     if best is not None:
         sigma = path.records[best.index].sigma
         console.print(f"Recommended: σ = {sigma:.6g}, because {best.reason}.")
-        console.print(
-            f"Elsewhere: gamma = {1 / sigma:.6g} in scikit-learn, s = {math.sqrt(sigma / 2):.6g} in exp(-d²/2s²)."
-        )
+        console.print(_elsewhere(sigma))
+
+
+def _elsewhere(sigma: float) -> str:
+    return f"Elsewhere: gamma = {1 / sigma:.6g} in scikit-learn, s = {math.sqrt(sigma / 2):.6g} in exp(-d²/2s²)."
 
 
 def _bound_in_words(search: BandwidthSearch) -> str:
@@ -229,6 +236,58 @@ def _number(value: float | None) -> str:
 def _console() -> Console:
     """Return standard output; where it is no terminal, wide enough for every column, without colours."""
     return Console(width=None if sys.stdout.isatty() else 120, highlight=False, markup=False, soft_wrap=False)
+
+
+# ---------------------------------------------------------------- recommendation
+
+
+def run_recommend(arguments: argparse.Namespace) -> int:
+    """Recommend a clustering of a data set, and show or write it."""
+    from offgrid import recommend_partition
+    from offgrid.metrics import adjusted_rand_index, normalized_mutual_information
+
+    points, prepared = _points(arguments)
+    k = _n_clusters(arguments, points)
+    with _progress_bar() as bar:
+        task = bar.add_task("clusterings to choose from", total=None)
+        found = recommend_partition(
+            points.X,
+            k,
+            random_state=arguments.seed,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    agreement = None
+    if points.y is not None:
+        measures = {"nmi": normalized_mutual_information, "ari": adjusted_rand_index}
+        agreement = {name: measure(points.y, found.labels) for name, measure in measures.items()}
+    if arguments.labels_out is not None:
+        _write(arguments.labels_out, clusters_csv(found.labels, points))
+    if arguments.json:
+        settings = {"n_clusters": k, "seed": arguments.seed}
+        data = {"data": points_dict(points) | prepared, "settings": settings, "version": __version__}
+        print(json.dumps(data | {"recommended": found.to_dict(), "agreement": agreement}, ensure_ascii=False))
+    else:
+        _show_recommendation(found, points, k, agreement)
+    return OK
+
+
+def _show_recommendation(
+    found: RecommendedPartition, points: Points, k: int, agreement: dict[str, float] | None
+) -> None:
+    console = _console()
+    console.print(f"{points.title}: {points.n:,} rows, {points.X.shape[1]:,} columns, {k} clusters")
+    for note in points.notes:
+        console.print(note)
+    plain = math.isinf(found.sigma)
+    console.print()
+    console.print(f"Recommended: {'ordinary k-means (σ = ∞)' if plain else f'σ = {found.sigma:.6g}'}", style="bold")
+    for sentence in found.why:
+        console.print(f"  {sentence}", soft_wrap=True)
+    console.print()
+    if not plain:
+        console.print(_elsewhere(found.sigma))
+    if agreement is not None:
+        console.print(f"Agreement with the labels: NMI {agreement['nmi']:.4f}, ARI {agreement['ari']:.4f}.")
 
 
 # ---------------------------------------------------------------- data sets
@@ -343,6 +402,7 @@ def run_experiment(arguments: argparse.Namespace) -> int:
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "search": run_search,
+    "recommend": run_recommend,
     "datasets list": list_datasets,
     "datasets show": show_dataset,
     "datasets fetch": fetch_dataset,

@@ -38,6 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"offgrid {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
     _add_search(commands)
+    _add_recommend(commands)
     _add_datasets(commands)
     _add_app(commands)
     _add_benchmark(commands)
@@ -52,9 +53,7 @@ def _add_search(commands: Any) -> None:
         description="Search a table for its critical bandwidths: the values of sigma at which kernel k-means with the "
         "kernel exp(-|x-y|^2/sigma) changes its clustering. Ctrl-C stops the search and keeps what was found.",
     )
-    parser.add_argument("file", metavar="FILE", help="CSV, TSV, TXT, ARFF, Parquet, NPY, NPZ or XLSX; or builtin:NAME")
-    parser.add_argument("--k", type=_whole(1), help="number of clusters; default: the number of classes in the labels")
-    _add_data_options(parser.add_argument_group("data"))
+    _add_data_options(parser)
     _add_search_options(parser.add_argument_group("search"))
     add = parser.add_argument_group("output").add_argument
     add("--json", action="store_true", help="print the whole run as JSON, in place of the table")
@@ -67,7 +66,31 @@ def _add_search(commands: Any) -> None:
     parser.set_defaults(command="search")
 
 
-def _add_data_options(group: Any) -> None:
+def _add_recommend(commands: Any) -> None:
+    parser = commands.add_parser(
+        "recommend",
+        help="recommend a clustering of a file or a built-in data set, and say why",
+        description="Recommend one clustering of a table, and the bandwidth sigma of the kernel exp(-|x-y|^2/sigma) "
+        "that it belongs to, by how well it keeps near neighbours together. Labels are not used, but to count classes "
+        "where --k is not given, and to tell the agreement with them.",
+    )
+    _add_data_options(parser)
+    parser.add_argument_group("search").add_argument(
+        "--seed", type=_whole(0), default=0, metavar="N", help="seed of all that is random; default: 0"
+    )
+    add = parser.add_argument_group("output").add_argument
+    add("--json", action="store_true", help="print everything as JSON, the clusterings considered too")
+    add("--labels-out", type=_output(".csv"), metavar="FILE", help="write the recommended clusters as .csv")
+    parser.set_defaults(command="recommend")
+
+
+def _add_data_options(parser: Any) -> None:
+    """Add what to cluster, into how many clusters, and how to read it."""
+    parser.add_argument("file", metavar="FILE", help="CSV, TSV, TXT, ARFF, Parquet, NPY, NPZ or XLSX; or builtin:NAME")
+    parser.add_argument(
+        "-k", "--k", type=_whole(1), help="number of clusters; default: the number of classes in the labels"
+    )
+    group = parser.add_argument_group("data")
     add = group.add_argument
     label = group.add_mutually_exclusive_group().add_argument
     label("--label", metavar="COLUMN", default="auto", help="column of labels; default: recognised")

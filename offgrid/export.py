@@ -1,8 +1,8 @@
 """A finished or growing path as text to take away.
 
-Entry points: `path_csv`, `labels_csv` (the clusters at one bandwidth), `run_dict` (all of it, for JSON) and, for a data
-set, `dataset_csv`. Numbers are written in full: they read back as the same floats. An infinite bandwidth is written
-"inf"; what is unknown is left empty in CSV and null in JSON.
+Entry points: `path_csv`, `labels_csv` (the clusters at one bandwidth), `run_dict` (all of it, for JSON); for any labels
+`clusters_csv`, for points `points_dict`, for a data set `dataset_csv`. Numbers are written in full: they read back as
+the same floats. An infinite bandwidth is written "inf"; what is unknown is left empty in CSV and null in JSON.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from offgrid.datasets.model import Dataset, Points
 from offgrid.path import BandwidthPath
@@ -46,12 +49,29 @@ def path_csv(path: BandwidthPath) -> str:
 
 def labels_csv(path: BandwidthPath, index: int, points: Points) -> str:
     """Return the clusters of one record as CSV: the row's number in its file (from 1), its cluster, and its class."""
-    labels = path.records[index].labels.tolist()
+    return clusters_csv(path.records[index].labels, points)
+
+
+def clusters_csv(labels: NDArray[np.integer], points: Points) -> str:
+    """Return labels as CSV: the row's number in its file (from 1), its cluster, and its class where it has one."""
+    clusters = labels.tolist()
     numbers = (points.rows + 1).tolist()
     if points.y is None:
-        return _csv(("row", "cluster"), zip(numbers, labels, strict=True))
+        return _csv(("row", "cluster"), zip(numbers, clusters, strict=True))
     classes = [points.class_names[i] for i in points.y.tolist()]
-    return _csv(("row", "cluster", "class"), zip(numbers, labels, classes, strict=True))
+    return _csv(("row", "cluster", "class"), zip(numbers, clusters, classes, strict=True))
+
+
+def points_dict(points: Points) -> dict[str, Any]:
+    """Return what points are, without the numbers, as JSON-ready values."""
+    return {
+        "title": points.title,
+        "rows": points.n,
+        "columns": list(points.feature_names),
+        "classes": list(points.class_names),
+        "notes": list(points.notes),
+        "sha256": points.hash,
+    }
 
 
 def run_dict(
@@ -69,14 +89,7 @@ def run_dict(
         None if best is None else {"index": best.index, "sigma": path.records[best.index].sigma, "reason": best.reason}
     )
     return {
-        "data": {
-            "title": points.title,
-            "rows": points.n,
-            "columns": list(points.feature_names),
-            "classes": list(points.class_names),
-            "notes": list(points.notes),
-            "sha256": points.hash,
-        },
+        "data": points_dict(points),
         "search": dict(settings),
         "state": state,
         "lower_bound": lower_bound,

@@ -15,7 +15,7 @@ import reference
 from rich.console import Console
 from test_oracle import digits, oracle, problem
 
-from benchmarks import cases, clusterings, figure, report, rulers, searches, suite, timing, worker
+from benchmarks import cases, clusterings, figure, recommendation, report, rulers, searches, suite, timing, worker
 from benchmarks.measurement import Measurement, Row, Settings
 from benchmarks.peers import installation
 from benchmarks.timing import Spread, alternate
@@ -92,6 +92,44 @@ class TestRulers:
         expected = metrics.nearest_neighbour_cost(X, labels, 4)
         assert rulers.nearest_neighbour_cost(order, labels, 4) == pytest.approx(expected, abs=1e-13)
 
+    def test_local_scales_and_their_vectors(self) -> None:
+        X = np.array([[0.0], [1.0], [3.0]])
+        A = rulers.locally_scaled(rulers.squared_distances(X))
+        # with few rows the farthest stands in for the 7th neighbour: scales 3, 2 and 3
+        assert pytest.approx(np.exp([[-np.inf, -1 / 6, -1], [-1 / 6, -np.inf, -4 / 6], [-1, -4 / 6, -np.inf]])) == A
+        rows = rulers.leading_vectors(A, 1)
+        assert np.abs(rows) == pytest.approx(np.ones((3, 1)))
+
+    def test_equal_rows_have_the_smallest_scale_there_is(self) -> None:
+        X = np.array([[0.0]] * 9 + [[4.0]])
+        assert np.isfinite(rulers.locally_scaled(rulers.squared_distances(X))).all()
+
+
+class TestRecommendation:
+    def test_scores_every_method_on_every_set(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        fast = {name: recommendation.METHODS[name] for name in (recommendation.OURS, "k-means", "self-tuning spectral")}
+        monkeypatch.setattr(recommendation, "METHODS", fast)
+        monkeypatch.setattr(recommendation, "SETS", ("wine", "audit", "jain"))
+        first, second, *beside = recommendation.recommendation(Settings(rounds=1))
+        # the package has no audit of its own
+        assert first.label == "wine, n = 178, k = 3"
+        assert second.label.startswith("jain")
+        assert [len(runs) for runs in first.details["nmi"].values()] == [1, 1, 1]
+        assert first.unit == "NMI"
+        assert 0.8 < first.ours.median <= 1.0
+        assert [row.against for row in beside] == ["k-means", "self-tuning spectral"]
+        means = [np.mean(row.details["nmi"][recommendation.OURS]) for row in (first, second)]
+        assert beside[0].details["nmi"] == pytest.approx(np.mean(means))
+
+    @pytest.mark.filterwarnings("ignore:Graph is not fully connected")
+    @pytest.mark.parametrize("name", recommendation.METHODS)
+    def test_every_method_finds_separate_groups(self, name: str) -> None:
+        X = np.concatenate([reference.sample(0, 30, 2, 1)[0], 30.0 + reference.sample(1, 30, 2, 1)[0]])
+        labels = recommendation.METHODS[name](X, 2, 0)
+        assert len(labels) == 60
+        if name in (recommendation.OURS, "k-means", "self-tuning spectral"):
+            assert len(set(labels[:30])) == len(set(labels[30:])) == 1
+
 
 class TestReplay:
     def test_goes_through_the_clusterings_of_the_search(self) -> None:
@@ -148,6 +186,16 @@ class TestCases:
         assert [entry.state.labels.tolist() for entry in known] == [
             digits(entry["labels"]).tolist() for entry in oracle(shared, "critical_values")
         ]
+
+    def test_labelled_sets_are_prepared_as_in_the_paper(self, shared: Path) -> None:
+        audit = cases.load_labelled("audit", shared / "data")
+        assert (audit.n, audit.k, audit.source) == (775, 2, cases.PAPER)
+        spread = audit.X.std(axis=0)
+        assert np.isclose(spread, 1.0).sum() + (spread == 0.0).sum() == audit.X.shape[1]
+        assert cases.load_labelled("audit", None) is None
+        own = cases.load_labelled("wdbc", None)
+        assert (own.n, own.k, own.source) == (569, 2, cases.OWN)
+        assert own.X.std(axis=0) == pytest.approx(1.0)
 
     def test_partitions_have_converged_and_end(self) -> None:
         case = cases.load_case("flame", None)

@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from offgrid import BandwidthSearch, cli, cli_arguments, critical, datasets
+from offgrid import BandwidthSearch, cli, cli_arguments, critical, datasets, recommend_partition
 from offgrid.export import PATH_COLUMNS
+from offgrid.metrics import normalized_mutual_information
 from offgrid.path import LevelEnd, PathRecord
 from offgrid.selection import recommend
 
@@ -144,6 +145,45 @@ class TestSearch:
         assert run["ends"][0]["reason"] == "budget"
 
 
+class TestRecommend:
+    def test_tells_the_bandwidth_why_and_the_runner_up(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["recommend", "builtin:flame", "-k", "2"]) == 0
+        captured = capsys.readouterr()
+        found = recommend_partition(datasets.load("flame").X, 2, random_state=0)
+        assert captured.err == ""
+        assert f"Recommended: σ = {found.sigma:.6g}" in captured.out
+        for sentence in found.why:
+            assert f"  {sentence}\n" in captured.out
+        assert "Runner-up: " in captured.out
+        assert f"gamma = {1 / found.sigma:.6g} in scikit-learn" in captured.out
+        assert "Agreement with the labels: NMI " in captured.out
+
+    def test_json_and_labels_of_a_file(self, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        out = tmp_path / "labels.csv"
+        assert cli.main(["recommend", str(table), "--json", "--labels-out", str(out), "--seed", "3"]) == 0
+        run = json.loads(capsys.readouterr().out)
+        points = datasets.read_table(table).prepare(scaling="unit")
+        found = recommend_partition(points.X, 3, random_state=3)
+        assert run["recommended"] == json.loads(json.dumps(found.to_dict()))
+        assert run["agreement"]["nmi"] == normalized_mutual_information(points.y, found.labels)
+        assert run["settings"] == {"n_clusters": 3, "seed": 3}
+        assert run["data"]["scaling"] == "unit"
+        rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
+        assert [int(row["row"]) for row in rows] == [1, 2, 3, 4, *range(6, 38)]
+        assert [int(row["cluster"]) for row in rows] == found.labels.tolist()
+
+    def test_ordinary_kmeans(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["recommend", str(table), "--no-label", "-k", "1"]) == 0
+        out = capsys.readouterr().out
+        assert "Recommended: ordinary k-means (σ = ∞)" in out
+        assert "gamma" not in out
+        assert "Agreement" not in out
+
+    def test_no_labels_and_no_k(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["recommend", str(table), "--no-label"]) == 2
+        assert "--k" in sentence(capsys)
+
+
 class TestInterruption:
     def test_keeps_what_was_found(
         self, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -259,6 +299,7 @@ class TestUsage:
         [
             [],
             ["search"],
+            ["recommend"],
             ["datasets"],
             ["datasets", "list"],
             ["datasets", "show"],
