@@ -1,7 +1,8 @@
 """Low percentiles of -L over the pairs i < j (squared distances, for the RBF kernel), in little memory.
 
-Entry point: `low_percentile`. A sample of pairs says about how large the value is; all pairs up to a little more are
-then collected in one pass, and the percentile is read off them exactly. Past `_MOST_PAIRS` the sample has to do.
+Entry point: `low_percentile`. Up to `_SAMPLE` pairs are all looked at. Of more, a sample says about how large the value
+is; all pairs up to a little more are then collected in one pass, and the percentile is read off them exactly. Past
+`_MOST_PAIRS` the sample has to do.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def low_percentile(pairs: Pairs, percent: float = 1.0) -> float:
     Where so many pairs are equal that it is 0, the smallest value above 0; 0 if there is none.
     """
     n_pairs = pairs.n * (pairs.n - 1) // 2
-    sample = _sample(pairs)
-    if n_pairs > _MOST_PAIRS:
+    sample = _sample(pairs) if n_pairs > _SAMPLE else -pairs.exponents_of(*np.triu_indices(pairs.n, 1))
+    if n_pairs <= _SAMPLE or n_pairs > _MOST_PAIRS:
         value = float(np.percentile(sample, percent))
         return value if value > 0.0 else _least(sample[sample > 0.0])
     layout = pairs.in_order

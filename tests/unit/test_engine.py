@@ -227,6 +227,7 @@ def test_the_low_percentile_is_found_where_the_sample_misleads(monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 2))
     pairs = Pairs.from_points(X)
     values = reference.squared_distances(X)[np.triu_indices(300, 1)]
+    monkeypatch.setattr(percentile, "_SAMPLE", 1000)
     for sample in (np.full(10, 1e-9), np.linspace(1e-9, values.max(), 50) ** 3):
         monkeypatch.setattr(percentile, "_sample", lambda _, sample=sample: sample)
         assert low_percentile(pairs) == pytest.approx(np.percentile(values, 1.0), rel=1e-12)
@@ -234,6 +235,7 @@ def test_the_low_percentile_is_found_where_the_sample_misleads(monkeypatch):
 
 def test_the_low_percentile_of_very_many_pairs_is_read_off_the_sample(monkeypatch):
     monkeypatch.setattr(percentile, "_MOST_PAIRS", 10)
+    monkeypatch.setattr(percentile, "_SAMPLE", 9)
     X = np.random.default_rng(0).normal(size=(300, 2))
     values = reference.squared_distances(X)[np.triu_indices(300, 1)]
     assert low_percentile(Pairs.from_points(X)) == pytest.approx(np.percentile(values, 1.0), rel=0.05)
