@@ -108,13 +108,12 @@ def first_open(bounds: Any, shares: Any, own: int, limit: bool, near_t: float, o
 
 
 @exact
-def tied(far_t: float, near_t: float, far: Any, near: Any, bounds: Any, own: int) -> bool:
+def tied(limit: bool, far_t: float, near_t: float, far: Any, near: Any, bounds: Any, own: int) -> bool:
     """Return whether all of a row's open margins are 0 all along, for all that the ends can tell.
 
     That is so where clusters have rows equal to each other's: no cut, however narrow, would certify them.
     """
-    limit = far_t == 0.0
-    if not limit and near_t > _TIE_RATIO * far_t:
+    if near_t > _TIE_RATIO * far_t > 0.0:
         return False
     quiet = QUIET / near_t if limit else QUIET
     zero = TOLERANCE / near_t if limit else TOLERANCE
