@@ -175,6 +175,8 @@ def test_two_selections_draw_two_scatters(open_page: Open) -> None:
     points = markers.first.locator("path.point")
     points.nth(5).click(force=True)
     expect(page.locator(".pane .js-plotly-plot")).to_have_count(1)
+    # the path is drawn anew with its letter: a click before that would meet a mark that is about to go
+    expect(page.locator("#path-graph text").filter(has_text=re.compile("^A$")).first).to_be_visible()
     points.nth(30).click(force=True)
     expect(page.locator(".pane .js-plotly-plot")).to_have_count(2)
     expect(page.locator(".pane-title .letter")).to_have_text(["A", "B"])
