@@ -78,9 +78,11 @@ $(VENV)/.requirements-dev: requirements-dev.txt $(VENV)/.requirements
 	@$(python) -m pip install -qq -r requirements-dev.txt
 	@touch $@
 
-# Compiled code is kept beside its source by numba, so this is slow once, and again only when the engine changes.
+# Compiled code is kept beside its source by numba, so this is slow once, and again only when the engine changes. All of it
+# goes then: numba looks at a function's own file, not at those of the functions compiled into it.
 $(VENV)/.warm: $(engine) $(VENV)/.requirements
 	@echo "Compiling the numeric kernels"
+	@rm -rf offgrid/engine/__pycache__
 	@$(python) -c "from offgrid.engine import warmup; warmup()"
 	@touch $@
 
