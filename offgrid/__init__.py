@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from offgrid.critical import CriticalValue, critical_bandwidth
     from offgrid.errors import InputError
     from offgrid.exponentiation import fast_power
-    from offgrid.kernels import RBF
+    from offgrid.kernels import RBF, KernelSum, Laplacian, Polynomial
     from offgrid.kmeans import KernelKMeans
     from offgrid.path import BandwidthPath, PathRecord
     from offgrid.search import BandwidthSearch
@@ -28,7 +28,10 @@ _HOMES = {
     "CriticalValue": "critical",
     "InputError": "errors",
     "KernelKMeans": "kmeans",
+    "KernelSum": "kernels",
+    "Laplacian": "kernels",
     "PathRecord": "path",
+    "Polynomial": "kernels",
     "RBF": "kernels",
     "bandwidth_lower_bound": "bounds",
     "critical_bandwidth": "critical",
@@ -37,8 +40,9 @@ _HOMES = {
 _MODULES = ("datasets", "metrics")
 
 __all__ = [
-    "RBF", "BandwidthPath", "BandwidthSearch", "CriticalValue", "InputError", "KernelKMeans", "PathRecord",
-    "bandwidth_lower_bound", "critical_bandwidth", "datasets", "fast_power", "metrics",
+    "RBF", "BandwidthPath", "BandwidthSearch", "CriticalValue", "InputError", "KernelKMeans", "KernelSum", "Laplacian",
+    "PathRecord", "Polynomial", "bandwidth_lower_bound", "critical_bandwidth", "datasets", "fast_power",
+    "metrics",
 ]  # fmt: skip
 
 

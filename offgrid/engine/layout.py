@@ -18,6 +18,8 @@ class Layout(NamedTuple):
     ----------
     stored : bool
         Whether `matrix` holds L; else it is computed from `points` and `features`.
+    manhattan : bool
+        Whether that is -||x - y||_1, not -||x - y||**2.
     matrix : ndarray of float64, shape (n, n)
     points : ndarray of float64, shape (n, d)
     features : ndarray of float64, shape (d, m)
@@ -30,6 +32,7 @@ class Layout(NamedTuple):
     """
 
     stored: bool
+    manhattan: bool
     matrix: NDArray[np.float64]
     points: NDArray[np.float64]
     features: NDArray[np.float64]
