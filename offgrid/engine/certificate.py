@@ -218,7 +218,7 @@ def _certify(chain: Chain, labels: Any) -> tuple[int, float]:
         m.lower_bounds(far, near, near_t - far_t, bounds)
         if m.first_open(bounds, chain.shares, own, chain.limit, near_t, chain.means[near_slot, i, own]) < 0:
             left[i] = False
-        elif m.tied(chain.limit, far_t, near_t, far, near, bounds, own):
+        elif m.tied(chain.limit and far_t == 0.0, far_t, near_t, far, near, bounds, own):
             left[i] = False
             chain.counts[UNCERTIFIED] += 1
         else:
