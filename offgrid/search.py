@@ -233,7 +233,7 @@ class _Run:
         search.lower_bound_, search.lower_bound_note_ = None, ""
         try:
             search.lower_bound_ = lower_bound_on(self.kernel) if isinstance(search.kernel, RBF) else None
-            search.lower_bound_note_ = "" if search.lower_bound_ else "no bound: Theorem 1 is for the RBF kernel."
+            search.lower_bound_note_ = "" if search.lower_bound_ else "no bound: it is for the RBF kernel only."
         except InputError as error:
             search.lower_bound_note_ = str(error)
         self.first = self._first_sigma()
