@@ -60,7 +60,7 @@ class Case:
         def polynomial(degree):
             return np.exp(degree * np.log(products))
 
-        # K = weight * searched(value) + fixed
+        # the kernel is the searched one, times a weight, and what is fixed
         self.weight, self.fixed = 1.0, np.zeros_like(gram)
         self.searched = polynomial if self.sharpens else rbf if family == "sum with rbf" else laplacian
         self.peak = products.max()
