@@ -26,7 +26,7 @@ from offgrid import (
     cli,
     critical_bandwidth,
 )
-from offgrid.engine import series
+from offgrid.engine import certificate, descent, series
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
 from offgrid.metrics import neighbour_ranks
@@ -273,6 +273,42 @@ def test_a_polynomial_value_by_hand():
     found = critical_bandwidth(X, labels, 1.0, n_clusters=2, kernel=Polynomial(1.0))
     assert found.moved.tolist() == [1]
     assert margin(found.sigma) < 0 <= margin(found.below) + 1e-12 * 5.0**found.below
+
+
+@reference.thorough
+@given(reference.problems(), families, st.sampled_from([1.02, 1.3, 3.0]))
+def test_rows_that_the_near_end_certifies_are_quiet(problem, family, ratio):
+    X, labels, k = problem
+    case = Case(family, X)
+    labels = case.settled(labels, k, case.first)
+    bound, partition = case.kernel.on(X), Partition(labels, k)
+    near, far_t = evaluate(bound.pairs, partition, bound.t(case.first)), bound.t(ratio * case.first)
+    left = certificate.rows_open_before(
+        labels, partition.inverse_sizes, far_t, near.t, near.sums, near.slopes, near.self_sums, near.self_slopes
+    )
+    for value in np.linspace(case.first, ratio * case.first, 40):
+        gains = reference.gains(case.matrix(value), labels, k)
+        assert (gains[~left] <= reference.TOLERANCE + ROUNDING).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_near_end_certifies_some_rows(family):
+    case = Case(family, sample(3))
+    labels = case.settled(np.arange(24) % 3, 3, case.first)
+    bound, partition = case.kernel.on(case.X), Partition(labels, 3)
+    near, far_t = evaluate(bound.pairs, partition, bound.t(case.first)), bound.t(1.02 * case.first)
+    left = certificate.rows_open_before(
+        labels, partition.inverse_sizes, far_t, near.t, near.sums, near.slopes, near.self_sums, near.self_slopes
+    )
+    assert not left.all()
+
+
+def test_how_far_ahead_below_zero():
+    assert descent.far_end(-1.0, -1.1, 10.0, 1.5, -64.0, np.inf) == pytest.approx(-(1.1**1.3))
+    assert descent.far_end(-1.0, -9.0, 10.0, 1.5, -64.0, np.inf) == -1.5
+    assert descent.far_end(-1.0, -np.inf, 10.0, 1.5, -64.0, np.inf) == -1.5
+    assert descent.far_end(-1.0, -1.001, 10.0, 1.5, -64.0, np.inf) == -1.02
+    assert descent.far_end(-60.0, -np.inf, 10.0, 1.5, -64.0, np.inf) == -64.0
 
 
 def test_scaling_points_and_offset_changes_no_degree():
