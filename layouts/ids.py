@@ -106,8 +106,10 @@ AXES_FIELD = "axes-field"  # wrapper of X_AXIS and Y_AXIS; hidden for two column
 X_AXIS = "x-axis"  # Select; "pca:0" or "column:NAME"
 Y_AXIS = "y-axis"  # Select
 
+# Result: tabs -------------------------------------------------------------------------------------------------------
+TABS = "tabs"  # Tabs; value "table", ... (the tab's name in the address)
+
 # Result: table -------------------------------------------------------------------------------------------------------
-TABS = "tabs"  # Tabs; value "table"
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
 TABLE = "table"  # AgGrid; rowData, columnDefs
 TABLE_COUNT = "table-count"  # children: "9 of 48"
