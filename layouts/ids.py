@@ -108,6 +108,8 @@ Y_AXIS = "y-axis"  # Select
 
 # Result: tabs -------------------------------------------------------------------------------------------------------
 TABS = "tabs"  # Tabs; value "table", ... (the tab's name in the address)
+FLOW_WANTED = "flow-wanted"  # Store: changes when the open tab has to be computed; so do the others that end alike
+FLOW = "flow"  # children
 
 # Result: table -------------------------------------------------------------------------------------------------------
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
@@ -119,3 +121,13 @@ TABLE_FILTER = "table-filter"  # Select "long", "newest" or "all"
 def clustering_graph(place: int) -> dict[str, object]:
     """Return the id of the graph in pane `place` (0 to 5; "truth" sits in place 6)."""
     return {"type": "clustering-graph", "place": place}
+
+
+def tab_graph(tab: str) -> dict[str, object]:
+    """Return the id of the graph in a tab, which is there while the tab has something to draw."""
+    return {"type": "tab-graph", "tab": tab}
+
+
+def save_figure(tab: str, kind: str) -> dict[str, object]:
+    """Return the id of the button that saves the graph of a tab as "png" or "svg"."""
+    return {"type": "save-figure", "tab": tab, "kind": kind}

@@ -16,6 +16,8 @@ from dash.development.base_component import Component
 from layouts import ids
 
 FIRST = "table"
+# A Store for each tab but the first: its content is computed when this changes.
+WANTED = (ids.FLOW_WANTED,)
 
 
 @dataclass(frozen=True)
@@ -50,3 +52,25 @@ def panel(tabs: Sequence[Tab], value: str = FIRST) -> Component:
 def opened(value: object, tabs: Sequence[Tab]) -> str:
     """Return the tab that an address names, the first one where there is no such tab."""
     return str(value) if value in {tab.value for tab in tabs} else FIRST
+
+
+def nothing_yet(lines: Sequence[str]) -> Component:
+    """Return what stands in a tab that has nothing to show: why, and what to do."""
+    return html.P([html.Span(line) for line in lines], className="tab-empty")
+
+
+def save_buttons(name: str) -> Component:
+    """Return the two buttons that save the figure of a tab; the browser does it."""
+    return html.Div(
+        className="save-buttons",
+        children=[
+            html.Button(
+                kind.upper(),
+                id=ids.save_figure(name, kind),
+                type="button",
+                className="save-button",
+                **{"aria-label": f"Save the {name} figure as {kind.upper()}"},
+            )
+            for kind in ("png", "svg")
+        ],
+    )
