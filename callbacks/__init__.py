@@ -9,12 +9,14 @@ from callbacks import (
     clusterings_panel,
     explore,
     export_menu,
+    flow_tab,
     kernel_section,
     path_panel,
     settings_panel,
     shell,
     summary,
     table_panel,
+    tabs,
 )
 from services.context import Services
 
@@ -30,4 +32,6 @@ def register_all(app: Dash, services: Services) -> None:
     path_panel.register(app, services)
     clusterings_panel.register(app, services)
     table_panel.register(app, services)
+    tabs.register(app)
+    flow_tab.register(app, services)
     export_menu.register(app, services)

@@ -56,6 +56,7 @@ def register(app: Dash, services: Services) -> None:
         Input(ids.RUN, "data"),
         Input(ids.SELECTION, "data"),
         Input(ids.SHOWN, "data"),
+        Input(ids.TABS, "value"),
     )
 
 
@@ -79,6 +80,7 @@ def page(services: Services, query: Mapping[str, str]) -> Component:
         path_figure=drawn_path(view),
         panes=framed_panes(view),
         axes=axes,
+        tab=query.get("tab", ""),
         selection=store_of_selection(view, chosen),
         max_upload_mb=services.settings.max_upload_mb,
         run=run_data,

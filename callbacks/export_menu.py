@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, no_update, set_props
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, dcc, no_update, set_props
 
 from callbacks.errors import notification
 from callbacks.state import Data, Look, asked_in, known_points, result_view, shown_run
@@ -55,6 +55,7 @@ def register(app: Dash, services: Services) -> None:
         ClientsideFunction("offgrid", "saveFigures"),
         Input(ids.EXPORT_PNG, "n_clicks"),
         Input(ids.EXPORT_SVG, "n_clicks"),
+        Input({"type": "save-figure", "tab": ALL, "kind": ALL}, "n_clicks"),
         State(ids.RUN, "data"),
         State(ids.RESULT_TITLE, "children"),
         prevent_initial_call=True,

@@ -116,8 +116,12 @@ AXES_FIELD = "axes-field"  # wrapper of X_AXIS and Y_AXIS; hidden for two column
 X_AXIS = "x-axis"  # Select; "pca:0" or "column:NAME"
 Y_AXIS = "y-axis"  # Select
 
+# Result: tabs -------------------------------------------------------------------------------------------------------
+TABS = "tabs"  # Tabs; value "table", ... (the tab's name in the address)
+FLOW_WANTED = "flow-wanted"  # Store: changes when the open tab has to be computed; so do the others that end alike
+FLOW = "flow"  # children
+
 # Result: table -------------------------------------------------------------------------------------------------------
-TABS = "tabs"  # Tabs; value "table"
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
 TABLE = "table"  # AgGrid; rowData, columnDefs
 TABLE_COUNT = "table-count"  # children: "9 of 48"
@@ -127,3 +131,13 @@ TABLE_FILTER = "table-filter"  # Select "long", "newest" or "all"
 def clustering_graph(place: int) -> dict[str, object]:
     """Return the id of the graph in pane `place` (0 to 5; "truth" sits in place 6)."""
     return {"type": "clustering-graph", "place": place}
+
+
+def tab_graph(tab: str) -> dict[str, object]:
+    """Return the id of the graph in a tab, which is there while the tab has something to draw."""
+    return {"type": "tab-graph", "tab": tab}
+
+
+def save_figure(tab: str, kind: str) -> dict[str, object]:
+    """Return the id of the button that saves the graph of a tab as "png" or "svg"."""
+    return {"type": "save-figure", "tab": tab, "kind": kind}
