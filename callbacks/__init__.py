@@ -7,6 +7,7 @@ from dash import Dash
 from callbacks import (
     background,
     clusterings_panel,
+    compare_tab,
     explore,
     export_menu,
     flow_tab,
@@ -34,4 +35,5 @@ def register_all(app: Dash, services: Services) -> None:
     table_panel.register(app, services)
     tabs.register(app)
     flow_tab.register(app, services)
+    compare_tab.register(app, services)
     export_menu.register(app, services)

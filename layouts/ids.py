@@ -118,6 +118,8 @@ Y_AXIS = "y-axis"  # Select
 
 # Result: tabs -------------------------------------------------------------------------------------------------------
 TABS = "tabs"  # Tabs; value "table", ... (the tab's name in the address)
+COMPARE_WANTED = "compare-wanted"  # Store, as FLOW_WANTED
+COMPARE = "compare"  # children
 FLOW_WANTED = "flow-wanted"  # Store: changes when the open tab has to be computed; so do the others that end alike
 FLOW = "flow"  # children
 

@@ -17,7 +17,7 @@ from layouts import ids
 
 FIRST = "table"
 # A Store for each tab but the first: its content is computed when this changes.
-WANTED = (ids.FLOW_WANTED,)
+WANTED = (ids.FLOW_WANTED, ids.COMPARE_WANTED)
 
 
 @dataclass(frozen=True)
