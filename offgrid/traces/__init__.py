@@ -1,0 +1,23 @@
+"""What the methods do step by step, with every number on the way: for teaching, and for seeing what they cost.
+
+Entry points: `frozen_zone` and `tight_example_zone` (Theorem 1), `lloyd_steps` (kernel k-means), `power_rounds`
+(Algorithm 1). Each is computed whole with the library's own pieces.
+"""
+
+from __future__ import annotations
+
+from offgrid.traces.frozen import FrozenZone, frozen_zone, tight_example_zone
+from offgrid.traces.lloyd import LloydStep, LloydSteps, lloyd_steps
+from offgrid.traces.powers import PowerRound, PowerRounds, power_rounds
+
+__all__ = [
+    "FrozenZone",
+    "LloydStep",
+    "LloydSteps",
+    "PowerRound",
+    "PowerRounds",
+    "frozen_zone",
+    "lloyd_steps",
+    "power_rounds",
+    "tight_example_zone",
+]
