@@ -9,6 +9,7 @@ from callbacks import (
     clusterings_panel,
     explore,
     export_menu,
+    learn,
     path_panel,
     settings_panel,
     shell,
@@ -29,3 +30,4 @@ def register_all(app: Dash, services: Services) -> None:
     clusterings_panel.register(app, services)
     table_panel.register(app, services)
     export_menu.register(app, services)
+    learn.register(app)

@@ -1,7 +1,7 @@
 """What the figures of the Learn pages share: axes, marks, and a lesson's steps as the differences between figures.
 
 Entry points: `Demonstration` (what the browser steps through), `demonstration`, `panel`, `linear`, `logarithmic`,
-`line`, `dots`, `rule`, `band`, `note`.
+`power_of_ten`, `line`, `dots`, `rule`, `band`, `note`.
 """
 
 from __future__ import annotations
@@ -113,6 +113,12 @@ def logarithmic(colours: Palette, title: str, low: float, high: float, *, most: 
         "minor": {**small, "tickcolor": colours.border},
         **extra,
     }
+
+
+def power_of_ten(value: float) -> str:
+    """Return the label of a power of ten on an axis of small and large numbers."""
+    exponent = round(math.log10(value))
+    return f"{value:g}" if -3 <= exponent <= 3 else f"10<sup>{exponent}</sup>".replace("-", "−")
 
 
 def _axis(colours: Palette, title: str) -> Figure:

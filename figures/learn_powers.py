@@ -7,7 +7,19 @@ from __future__ import annotations
 
 import math
 
-from figures.learn_parts import Demonstration, Step, demonstration, dots, line, linear, logarithmic, note, panel, rule
+from figures.learn_parts import (
+    Demonstration,
+    Step,
+    demonstration,
+    dots,
+    line,
+    linear,
+    logarithmic,
+    note,
+    panel,
+    power_of_ten,
+    rule,
+)
 from figures.theme import Figure, Palette, Scheme, palette
 from offgrid.traces import PowerRound, PowerRounds
 
@@ -127,17 +139,12 @@ def _error_figure(found: PowerRounds, place: int, colours: Palette, scheme: Sche
     ]
     top = 10 ** math.ceil(math.log10(max(*allowed, floor * 10)) + 0.1)
     yaxis = logarithmic(colours, "", floor / 1.5, top, most=6, showgrid=True, gridcolor=colours.hairline, minor={})
-    yaxis["ticktext"] = [_power_of_ten(value) for value in yaxis["tickvals"]]
+    yaxis["ticktext"] = [power_of_ten(value) for value in yaxis["tickvals"]]
     layout = panel(scheme, _round_axis(len(rounds), colours), {**yaxis, "showline": False}, left=56)
     edge = note("largest error allowed", colours.second, 0, math.log10(allowed[0]), xref="x", yref="y")
     layout["annotations"] = [{**edge, "xanchor": "left", "yanchor": "bottom", "xshift": 8}]
     layout["shapes"] = [rule(place, colours.border, dash="dot")]
     return {"data": traces, "layout": layout}
-
-
-def _power_of_ten(value: float) -> str:
-    exponent = round(math.log10(value))
-    return f"{value:g}" if -3 <= exponent <= 3 else f"10<sup>{exponent}</sup>".replace("-", "−")
 
 
 def _colours(place: int, colours: Palette) -> list[str]:
