@@ -121,6 +121,9 @@
         },
 
         learnDraw(lesson, step) {
+            if (!lesson.steps) {
+                return Array(7).fill(window.dash_clientside.no_update);
+            }
             const fresh = !seen.lesson || seen.lesson.key !== lesson.key;
             seen.lesson = lesson;
             seen.step = Math.max(0, Math.min(last(), fresh ? lesson.first : step));

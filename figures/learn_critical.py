@@ -211,7 +211,7 @@ def _widths_figure(found: Hunts, place: int, scheme: Scheme) -> Figure:
         ]
     furthest = max(query.look.passes for hunt in found.hunts for query in hunt.queries)
     xaxis = linear(colours, "kernel passes spent", 0, 1.12 * furthest)
-    low, high = min(widths) / 4, max(widths) * 8
+    low, high = min(widths) / 20, max(widths) * 8
     yaxis = logarithmic(colours, "", low, high, most=7, showgrid=True, gridcolor=colours.hairline, minor={})
     yaxis["ticktext"] = [power_of_ten(value) for value in yaxis["tickvals"]]
     layout = panel(scheme, xaxis, {**yaxis, "showline": False}, left=52)

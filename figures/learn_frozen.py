@@ -124,9 +124,7 @@ def _moved_figure(zone: FrozenZone, place: int, colours: Palette, scheme: Scheme
         rule(sigmas[place], colours.accent),
     ]
     at = math.log10(zone.bound)
-    layout["annotations"] = [
-        note("frozen, Theorem 1", colours.second, at, 1, xref="x", xanchor="right", yanchor="top", xshift=-6)
-    ]
+    layout["annotations"] = [note("frozen", colours.second, at, 1, xref="x", xanchor="right", yanchor="top", xshift=-6)]
     if math.isfinite(zone.first):
         first = f"first move at {zone.first / zone.bound:.2f} times the bound"
         side = {"xanchor": "left", "xshift": 6}

@@ -67,7 +67,8 @@ def demonstration(
 
 def numbered(place: int, last: int, sentence: str) -> str:
     """Return a step's sentence with its number; the start has none."""
-    return f"Step {place} of {last}: {sentence}" if place else f"Start: {sentence}"
+    together = sentence.replace("σ = ", "σ\u00a0=\u00a0")
+    return f"Step {place} of {last}: {together}" if place else f"Start: {together}"
 
 
 def _changes(base: Figure, figure: Figure) -> dict[str, Any]:

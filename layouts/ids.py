@@ -115,9 +115,13 @@ TABLE_COUNT = "table-count"  # children: "9 of 48"
 TABLE_FILTER = "table-filter"  # Select "long", "newest" or "all"
 
 # Learn ---------------------------------------------------------------------------------------------------------------
-LEARN_DATA = "learn-data"  # Store: {"visit", "key", "address", "figures", "steps", "head", "start", "first"}
+LEARN_DATA = (
+    "learn-data"  # Store: the whole lesson, {"key", "path", "query", "figures", "steps", "head", "start", "first"}
+)
 LEARN_STEP = "learn-step"  # Store: the step shown, from 0
-LEARN_VISIT = "learn-visit"  # Store: {"lesson": name, "id": one for each time the page is opened, "look": ...}
+LEARN_VISIT = (
+    "learn-visit"  # Store: {"lesson", "id": one for each time the page is opened, "step": first, "shown": ...}
+)
 LEARN_ALERT = "learn-alert"  # children: one sentence about a value that can't be used, or None
 LEARN_STAGE = "learn-stage"  # focusable wrapper of the two figures, takes arrow keys
 LEARN_LEFT = "learn-left"  # Graph

@@ -66,5 +66,27 @@ def _header() -> Component:
                 className="theme-toggle",
                 **{"aria-label": "Light or dark"},
             ),
+            _pages_menu(),
+        ],
+    )
+
+
+def _pages_menu() -> Component:
+    """Return the navigation of a narrow screen."""
+    return dmc.Menu(
+        position="bottom-end",
+        width=180,
+        shadow="none",
+        children=[
+            dmc.MenuTarget(
+                icon("menu"),
+                boxWrapperProps={
+                    "component": "button",
+                    "type": "button",
+                    "className": "menu-button pages-menu",
+                    "aria-label": "Pages",
+                },
+            ),
+            dmc.MenuDropdown([dmc.MenuItem(name, href=path) for name, path, _ in PAGES]),
         ],
     )

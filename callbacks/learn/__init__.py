@@ -13,11 +13,11 @@ import dash
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
 from dash.development.base_component import Component
 
-from callbacks.explore import look_of_request
-from callbacks.learn.drawing import Drawn, draw
+from callbacks.learn.drawing import check, draw, hidden_controls
 from callbacks.state import Look
+from figures.learn_parts import Demonstration
 from layouts import ids
-from layouts.learn.lesson import Lesson, Value
+from layouts.learn.lesson import Lesson
 from layouts.learn.lessons import LESSONS, lesson
 from layouts.learn.page import index, page
 from offgrid.errors import InputError
@@ -47,7 +47,6 @@ def register(app: Dash) -> None:
             "narrow": Input(ids.NARROW, "data"),
             "visit": State(ids.LEARN_VISIT, "data"),
         },
-        prevent_initial_call=True,
     )
     def update_lesson(_values: list[Any], scheme: object, narrow: object, visit: _Data) -> _Data:
         given = {item["id"]["name"]: item.get("value") for item in ctx.args_grouping["_values"]}
@@ -91,21 +90,16 @@ def _opener(one: Lesson) -> Any:
 
 def opened(one: Lesson, query: Mapping[str, str]) -> Component:
     """Return a lesson's page; whatever is wrong with the address, a lesson is shown and it is said."""
-    look, alert = look_of_request(), ""
-    values = one.read({})
+    alert = ""
     try:
         values = one.read(query)
-        drawn = draw(one, values, look)
+        check(one, values)
     except InputError as error:
         alert, values = str(error), one.read({})
-        drawn = draw(one, values, look)
-    visit = _visit(one, uuid4().hex, values, look)
-    data = _data(one, values, drawn, visit["id"])
-    step = _step(query.get("step"), data)
-    return page(
-        one, values, {**data, "first": step}, visit=visit, step=step, notes=drawn.demonstration.notes,
-        hidden=drawn.hidden, explore=drawn.explore, alert=alert,
-    )  # fmt: skip
+    given = query.get("step", "")
+    step = int(given) if given.isascii() and given.isdigit() and len(given) < 6 else None
+    visit = {"lesson": one.name, "id": uuid4().hex, "step": step, "shown": None}
+    return page(one, values, visit=visit, hidden=hidden_controls(one, values), alert=alert)
 
 
 def redrawn(visit: _Data, given: Mapping[str, Any], look: Look) -> _Data:
@@ -115,32 +109,29 @@ def redrawn(visit: _Data, given: Mapping[str, Any], look: Look) -> _Data:
     kept["hidden"] = [no_update] * len(one.controls)
     try:
         values = one.read(given)
-        now = _visit(one, visit["id"], values, look)
-        if now == visit:
+        query = one.query(values)
+        shown = {"query": query, "scheme": look.scheme, "narrow": look.narrow}
+        if shown == visit["shown"]:
             return {**kept, "alert": None}
         drawn = draw(one, values, look)
     except InputError as error:
         return {**kept, "alert": str(error)}
+    first = visit["step"] if visit["shown"] is None else None
+    hidden = hidden_controls(one, values)
     return {
-        "data": _data(one, values, drawn, visit["id"]),
-        "visit": now,
-        "alert": None,
+        "data": _data(one, query, drawn.demonstration, visit["id"], first),
+        "visit": {**visit, "shown": shown},
+        # what is wrong with the address is said until something else is shown
+        "alert": no_update if visit["shown"] is None else None,
         "notes": drawn.demonstration.notes,
         "explore": drawn.explore,
-        "hidden": [control.name in drawn.hidden for control in one.controls],
+        "hidden": [control.name in hidden for control in one.controls],
     }
 
 
-def _visit(one: Lesson, visit_id: str, values: Mapping[str, Value], look: Look) -> _Data:
-    """Return what `LEARN_VISIT` holds: which page this is, and what it shows."""
-    shown = {"query": one.query(values), "scheme": look.scheme, "narrow": look.narrow}
-    return {"lesson": one.name, "id": visit_id, **shown}
-
-
-def _data(one: Lesson, values: Mapping[str, Value], drawn: Drawn, visit_id: str) -> _Data:
+def _data(one: Lesson, query: dict[str, str], shown: Demonstration, visit_id: str, first: int | None) -> _Data:
     """Return what `LEARN_DATA` holds. The browser keeps its step while `key` stays, else it goes to `first`."""
-    query = one.query(values)
-    shown = drawn.demonstration
+    last = len(shown.steps) - 1
     return {
         "key": f"{visit_id} {sorted(query.items())}",
         "path": one.path,
@@ -149,12 +140,5 @@ def _data(one: Lesson, values: Mapping[str, Value], drawn: Drawn, visit_id: str)
         "steps": shown.steps,
         "head": shown.head,
         "start": shown.start,
-        "first": shown.start,
+        "first": shown.start if first is None else min(first, last),
     }
-
-
-def _step(given: str | None, data: _Data) -> int:
-    """Return the step that an address asks for, as far as there is one."""
-    if given is None or not (given.isascii() and given.isdigit()) or len(given) > 6:
-        return int(data["start"])
-    return min(int(given), len(data["steps"]) - 1)

@@ -24,10 +24,12 @@ from layouts.learn.lessons import CRITICAL, FROZEN, LLOYD, POWERS, TIGHT
 from offgrid import traces
 from offgrid.datasets import load, tight_example
 
-_KEPT = 64
+_KEPT = 64  # traces of each kind
+_DEEPEST = 10  # of the depths to choose from on the Explore page
 
 _frozen_zone = lru_cache(_KEPT)(lambda data, seed: traces.frozen_zone(load(data).X, _random(data, seed), _k(data)))
 _tight_zone = lru_cache(_KEPT)(traces.tight_example_zone)
+_power_rounds = lru_cache(_KEPT)(traces.power_rounds)
 _lloyd_steps = lru_cache(_KEPT)(lambda data, sigma, seed: traces.lloyd_steps(load(data).X, _k(data), sigma, seed=seed))
 _hunts = lru_cache(_KEPT)(
     lambda data, sigma, seed, depth: traces.hunts(load(data).X, _k(data), sigma, seed=seed, depth=depth)
@@ -43,13 +45,10 @@ class Drawn:
     demonstration : Demonstration
     explore : str
         Address of the Explore page with the same data and settings.
-    hidden : sequence of str
-        Names of the controls that mean nothing for these values.
     """
 
     demonstration: Demonstration
     explore: str
-    hidden: Sequence[str] = ()
 
 
 def draw(lesson: Lesson, values: Mapping[str, Value], look: Look) -> Drawn:
@@ -57,34 +56,49 @@ def draw(lesson: Lesson, values: Mapping[str, Value], look: Look) -> Drawn:
     return _DRAWERS[lesson.name](values, look)
 
 
+def check(lesson: Lesson, values: Mapping[str, Any]) -> None:
+    """Raise InputError where values that are fine one by one do not go together."""
+    if lesson is POWERS:
+        _power_rounds(values["base"], values["exponent"], values["depth"])
+
+
+def hidden_controls(lesson: Lesson, values: Mapping[str, Value]) -> Sequence[str]:
+    """Return the names of the controls that mean nothing for these values."""
+    if lesson is not FROZEN:
+        return ()
+    return ("seed",) if values["data"] == TIGHT else ("n",)
+
+
 def _draw_frozen(values: Mapping[str, Any], look: Look) -> Drawn:
     data = values["data"]
     if data == TIGHT:
         squares, _ = tight_example(values["n"])
         shown = tight_demonstration(squares, _tight_zone(values["n"]), scheme=look.scheme)
-        return Drawn(shown, "/", hidden=("seed",))
+        return Drawn(shown, explore_address(FROZEN.read({})["data"], start="bound"))
     zone = _frozen_zone(data, values["seed"])
     shown = frozen_demonstration(load(data).X, zone, _k(data), scheme=look.scheme)
-    return Drawn(shown, explore_address(data, values["seed"], "bound"), hidden=("n",))
+    return Drawn(shown, explore_address(data, values["seed"], start="bound"))
 
 
 def _draw_lloyd(values: Mapping[str, Any], look: Look) -> Drawn:
     data = values["data"]
     found = _lloyd_steps(data, values["sigma"], values["seed"])
     shown = lloyd_demonstration(load(data).X, found, _k(data), scheme=look.scheme)
-    return Drawn(shown, explore_address(data, values["seed"], values["sigma"]))
+    return Drawn(shown, explore_address(data, values["seed"], start=values["sigma"]))
 
 
 def _draw_powers(values: Mapping[str, Any], look: Look) -> Drawn:
-    found = traces.power_rounds(values["base"], values["exponent"], values["depth"])
-    return Drawn(powers_demonstration(found, scheme=look.scheme), "/")
+    found = _power_rounds(values["base"], values["exponent"], values["depth"])
+    # the search that works with such powers, at the same depth as far as it offers that
+    explore = explore_address(LLOYD.read({})["data"], method="dyadic", depths=min(values["depth"], _DEEPEST))
+    return Drawn(powers_demonstration(found, scheme=look.scheme), explore)
 
 
 def _draw_critical(values: Mapping[str, Any], look: Look) -> Drawn:
     data = values["data"]
     found = _hunts(data, values["sigma"], values["seed"], values["depth"])
     shown = critical_demonstration(found, axis=values["axis"], scheme=look.scheme, narrow=look.narrow)
-    return Drawn(shown, explore_address(data, values["seed"], values["sigma"]))
+    return Drawn(shown, explore_address(data, values["seed"], start=values["sigma"]))
 
 
 _DRAWERS: dict[str, Callable[[Mapping[str, Any], Look], Drawn]] = {
@@ -95,11 +109,9 @@ _DRAWERS: dict[str, Callable[[Mapping[str, Any], Look], Drawn]] = {
 }
 
 
-def explore_address(data: str, seed: int, start: str | float) -> str:
-    """Return the address of a search on the same data from the same start."""
-    query: dict[str, object] = {"data": f"builtin:{data}", "k": _k(data), "start": start}
-    if seed:
-        query["seed"] = seed
+def explore_address(data: Any, seed: int = 0, **search: object) -> str:
+    """Return the address of a search on the same data from the same random partition."""
+    query = {"data": f"builtin:{data}", "k": _k(data), **({"seed": seed} if seed else {}), **search}
     return f"/?{urlencode(query, safe=':')}"
 
 

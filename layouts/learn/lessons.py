@@ -65,7 +65,7 @@ LLOYD = Lesson(
             "equation (4), the proximity",
         ),
         ("each {x} moves to the cluster {i} of largest δ({x}, {m}_(i))", "section 5.1"),
-        ("objective = Σ_(x) ‖φ({x}) − {m}_(i(x))‖^(2)", "equations (1) and (2)"),
+        ("objective = Σ_(i) Σ_(x∈i) ‖φ({x}) − {m}_(i)‖^(2)", "equations (1) and (2)"),
     ),
 )
 
@@ -89,7 +89,7 @@ POWERS = Lesson(
     formulas=(
         ("{p} = {z} + {f},   {b}^(p) ≈ {b}^(z) {b}^(n/d)", "Algorithm 1"),
         ("{n}/{d} = Σ_(j) {m}_(j) 2^(−j),   {m}_(j) = ±1", "Lemma 2"),
-        ("after {i} rounds the result lies between {b}^(p−1/2ⁱ) and {b}^(p+1/2ⁱ)", "Theorem 2, in the proof"),
+        ("after {i} rounds the result lies between {b}^(p−ε) and {b}^(p+ε), ε = 2^(−i)", "Theorem 2, in the proof"),
     ),
 )
 

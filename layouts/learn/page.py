@@ -34,16 +34,15 @@ _EMPTY: dict[str, Any] = {
 def page(
     lesson: Lesson,
     values: Mapping[str, Value],
-    data: dict[str, Any],
     *,
     visit: dict[str, Any],
-    step: int,
-    notes: Sequence[str],
-    hidden: Sequence[str],
-    explore: str,
+    hidden: Sequence[str] = (),
     alert: str = "",
 ) -> Component:
-    """Return the page of a lesson. `data`, `visit` and `step` are what the stores of these names hold."""
+    """Return the page of a lesson: what is computed for it comes by a callback.
+
+    `visit` is what the store of this name holds, `hidden` names controls that mean nothing for these values.
+    """
     return html.Div(
         className="learn",
         children=[
@@ -55,15 +54,15 @@ def page(
                     _head(lesson),
                     _controls(lesson, values, hidden),
                     html.Div(alert or None, id=ids.LEARN_ALERT, className="settings-error", role="alert"),
-                    _stepper(lesson, len(data["steps"]) - 1, step),
-                    _stage(lesson, notes),
+                    _stepper(lesson),
+                    _stage(lesson),
                     _table(),
                     _formulas(lesson),
-                    _ways_on(lesson, explore),
+                    _ways_on(lesson),
                 ],
             ),
-            dcc.Store(id=ids.LEARN_DATA, data=data),
-            dcc.Store(id=ids.LEARN_STEP, data=step),
+            dcc.Store(id=ids.LEARN_DATA, data={}),
+            dcc.Store(id=ids.LEARN_STEP, data=0),
             dcc.Store(id=ids.LEARN_VISIT, data=visit),
         ],
     )
@@ -99,21 +98,18 @@ def index() -> Component:
 
 
 def _contents(lesson: Lesson) -> Component:
-    links = [
-        dcc.Link(
-            href=one.path,
-            className="lesson-link lesson-link-on" if one is lesson else "lesson-link",
-            children=[
-                html.Span(str(number), className="lesson-number"),
-                html.Span(
-                    [html.Span(one.title, className="lesson-title"), html.Span(one.summary, className="lesson-summary")]
-                ),
-            ],
-            **({"aria-current": "page"} if one is lesson else {}),
+    links = []
+    for number, one in enumerate(LESSONS, start=1):
+        words = [html.Span(one.title, className="lesson-title"), html.Span(one.summary, className="lesson-summary")]
+        here = {"aria-current": "page"} if one is lesson else {}
+        links.append(
+            dcc.Link(
+                [html.Span(str(number), className="lesson-number", **here), html.Span(words)],
+                href=one.path,
+                className="lesson-link lesson-link-on" if one is lesson else "lesson-link",
+            )
         )
-        for number, one in enumerate(LESSONS, start=1)
-    ]
-    return html.Nav(links, className="contents", **{"aria-label": "Lessons"})
+    return html.Nav(html.Div(links, className="contents-list"), className="contents", **{"aria-label": "Lessons"})
 
 
 def _head(lesson: Lesson) -> Component:
@@ -138,7 +134,7 @@ def _controls(lesson: Lesson, values: Mapping[str, Value], hidden: Sequence[str]
                 className="lesson-field",
                 hidden=control.name in hidden,
                 children=[
-                    html.Div(formula(control.label), className="field-label"),
+                    html.Div(html.Span(formula(control.label)), className="field-label"),
                     _input(control, values[control.name]),
                 ],
             )
@@ -172,7 +168,7 @@ def _input(control: Control, value: Value) -> Component:
     )
 
 
-def _stepper(lesson: Lesson, last: int, step: int) -> Component:
+def _stepper(lesson: Lesson) -> Component:
     return html.Div(
         className="stepping",
         children=[
@@ -186,15 +182,14 @@ def _stepper(lesson: Lesson, last: int, step: int) -> Component:
                         id=ids.LEARN_SLIDER,
                         className="stepping-slider",
                         min=0,
-                        max=max(last, 1),
+                        max=1,
                         step=1,
-                        value=step,
+                        value=0,
                         label=None,
                         size=4,
                         thumbSize=16,
                         updatemode="drag",
                         thumbLabel=lesson.stepper,
-                        disabled=last == 0,
                     ),
                 ],
             ),
@@ -204,20 +199,20 @@ def _stepper(lesson: Lesson, last: int, step: int) -> Component:
 
 
 # Figures, table, formulas --------------------------------------------------------------------------------------------
-def _stage(lesson: Lesson, notes: Sequence[str]) -> Component:
+def _stage(lesson: Lesson) -> Component:
     graphs = (ids.LEARN_LEFT, ids.LEARN_RIGHT)
     panels = [
         html.Section(
             className="lesson-panel",
             children=[
-                html.H2([title, html.Span(note, id=note_id, className="section-note")], className="lesson-panel-title"),
+                html.H2([title, html.Span(id=note, className="section-note")], className="lesson-panel-title"),
                 html.Div(
                     dcc.Graph(id=graph, figure=_EMPTY, config=GRAPH_CONFIG, className="pane-graph"),
                     className="lesson-frame",
                 ),
             ],
         )
-        for title, note, note_id, graph in zip(lesson.panels, notes, ids.LEARN_NOTES, graphs, strict=True)
+        for title, note, graph in zip(lesson.panels, ids.LEARN_NOTES, graphs, strict=True)
     ]
     return html.Div(
         panels,
@@ -254,7 +249,7 @@ def _formulas(lesson: Lesson) -> Component:
     )
 
 
-def _ways_on(lesson: Lesson, explore: str) -> Component:
+def _ways_on(lesson: Lesson) -> Component:
     place = LESSONS.index(lesson)
     before = LESSONS[place - 1] if place else None
     after = LESSONS[place + 1] if place + 1 < len(LESSONS) else None
@@ -263,7 +258,7 @@ def _ways_on(lesson: Lesson, explore: str) -> Component:
         **{"aria-label": "Next"},
         children=[
             _way("← Previous", before.title, before.path) if before else _way("← All", "Lessons", "/learn"),
-            dcc.Link("Explore these data", id=ids.LEARN_EXPLORE, href=explore, className="way way-explore"),
+            dcc.Link("Open in Explore", id=ids.LEARN_EXPLORE, href="/", className="way way-explore"),
             _way("Next →", after.title, after.path) if after else _way("Next →", "Explore", "/"),
         ],
     )
