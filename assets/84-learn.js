@@ -4,6 +4,8 @@
     "use strict";
 
     const PACE = 900; // milliseconds between two steps of Play
+    const LARGE = window.matchMedia("(min-width: 1800px)"); // a projector, most likely
+    const GROWTH = 1.35;
     const seen = {lesson: null, step: 0, timer: null};
 
     function last() {
@@ -67,7 +69,26 @@
             Object.assign(figure.data[index], structuredClone(values));
         });
         Object.assign(figure.layout, structuredClone(change.layout));
-        return figure;
+        return LARGE.matches ? grown(figure, "") : figure;
+    }
+
+    /* The same figure in larger type, with margins that hold it. */
+    function grown(value, name) {
+        if (Array.isArray(value)) {
+            value.forEach((item) => grown(item, name));
+        } else if (value && typeof value === "object") {
+            if (name.endsWith("font") && typeof value.size === "number") {
+                value.size *= GROWTH;
+            }
+            Object.keys(value).forEach((key) => {
+                if (name === "margin" && key !== "pad") {
+                    value[key] *= GROWTH;
+                } else {
+                    grown(value[key], key);
+                }
+            });
+        }
+        return value;
     }
 
     function element(type, children, more) {

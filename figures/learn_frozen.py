@@ -41,7 +41,7 @@ def frozen_demonstration(
     def drawn(place: int) -> Figure:
         return ringed_clustering(X, zone.labels, zone.moved[place], n_clusters, scheme)
 
-    note_left = f"{words.count(len(X))} points, random labels"
+    note_left = f"{words.count(len(X))} points with random labels; those that move ringed"
     return _demonstration(zone, drawn, note_left, scheme)
 
 
@@ -51,7 +51,7 @@ def tight_demonstration(squares: NDArray[np.float64], zone: FrozenZone, *, schem
     def drawn(place: int) -> Figure:
         return _distances_figure(squares, zone, zone.moved[place], scheme)
 
-    return _demonstration(zone, drawn, "dark: ε, the smallest; light: 2ε", scheme)
+    return _demonstration(zone, drawn, "squared distances; strong: ε, the smallest, faint: 2ε", scheme)
 
 
 def _demonstration(zone: FrozenZone, drawn: Callable[[int], Figure], left_note: str, scheme: Scheme) -> Demonstration:
@@ -65,7 +65,7 @@ def _demonstration(zone: FrozenZone, drawn: Callable[[int], Figure], left_note: 
         for place in range(len(zone.sigmas))
     ]
     start = int(np.searchsorted(zone.sigmas, zone.bound))
-    return demonstration(steps, notes=(left_note, "by one step of kernel k-means"), head=HEAD, start=start)
+    return demonstration(steps, notes=(left_note, "from the same clustering at each σ"), head=HEAD, start=start)
 
 
 def _sentence(zone: FrozenZone, place: int) -> str:
@@ -108,7 +108,7 @@ def _moved_figure(zone: FrozenZone, place: int, colours: Palette, scheme: Scheme
     size = [9 if i == place else 4 for i in range(len(sigmas))]
     colour = [colours.accent if i == place else colours.ink for i in range(len(sigmas))]
     traces = [
-        line(sigmas, counts, colours.ink, 1.2),
+        line(sigmas, counts, colours.ink, 1.2, shape="hv"),
         dots(sigmas, counts, texts, {"size": size, "color": colour}),
     ]
     top = max([*counts, 1])
@@ -167,7 +167,7 @@ def _distances_figure(squares: NDArray[np.float64], zone: FrozenZone, moved: NDA
     hidden = {"visible": False, "fixedrange": True}
     layout = {
         **base_layout(scheme),
-        "xaxis": {**hidden, "range": [-0.28 * n, n]},
+        "xaxis": {**hidden, "range": [-0.4 * n, n]},
         "yaxis": {**hidden, "range": [n, -1], "scaleanchor": "x"},
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 0},
         "dragmode": False,

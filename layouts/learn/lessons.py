@@ -26,15 +26,15 @@ FROZEN = Lesson(
         "With a very small bandwidth σ every point is alone: the kernel sees no two points as similar, and kernel "
         "{k}-means keeps whatever clustering it is given. Theorem 1 says how small is too small, from the closest "
         "two points. Move σ across that bound and see when one step of kernel {k}-means first moves a point. In "
-        "the paper’s tight example the point {y} leaves just above the bound, so the bound is right but for a "
-        "constant factor."
+        "the paper’s tight example a point {y} leaves within a constant factor of the bound, so no bound of this form "
+        "can be much larger."
     ),
     controls=(
         Choice("data", "Data", (*SHAPES, (TIGHT, "Tight example")), "flame"),
         _SEED,
         Number("n", "Points", 24, 8, 128, whole=True, step=8),
     ),
-    panels=("The clustering, points that move ringed", "Points that move"),
+    panels=("One step of kernel k-means", "Points that move"),
     stepper="Bandwidth σ",
     formulas=(
         ("κ({x}, {y}) = exp(−‖{x} − {y}‖^(2) / σ)", "section 3, the kernel"),

@@ -42,8 +42,8 @@ class Query:
 
     @property
     def width(self) -> float:
-        """Relative width of the bracket: above / below - 1."""
-        return self.above / self.look.below - 1.0
+        """Relative width of the bracket: above / below - 1; ``inf`` while no point was seen to move."""
+        return math.inf if math.isinf(self.above) else self.above / self.look.below - 1.0
 
 
 @dataclass(frozen=True)

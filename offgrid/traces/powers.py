@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from offgrid.errors import InputError
 from offgrid.exponentiation import dyadic_rounds, fast_power
 
+# Logarithm of the largest power, and of one over the smallest, that double precision has with all its digits.
+_LARGEST = 700.0
+
 
 @dataclass(frozen=True)
 class PowerRound:
@@ -81,12 +84,11 @@ def power_rounds(base: float, exponent: float, depth: int) -> PowerRounds:
     >>> [(r.numerator, r.denominator, r.value) for r in power_rounds(16.0, 2.75, depth=2).rounds]
     [(1, 1, 4096.0), (1, 2, 1024.0), (3, 4, 2048.0)]
     """
+    if base > 0 and abs(math.log(base)) * (exponent + 1.0) > _LARGEST:
+        raise InputError(f"{base:g} to the power {exponent:g} leaves the range of double precision: give smaller ones.")
     fast_power(base, exponent, depth)
     whole = math.floor(exponent)
     fraction = exponent - whole
-    edges = [math.log(base) * (exponent + sign) for sign in (-1.0, 1.0)]
-    if max(map(abs, edges)) > 700.0:
-        raise InputError(f"{base:g} to the power {exponent:g} leaves the range of double precision: give smaller ones.")
     steps = list(dyadic_rounds(fraction, depth)) if fraction else []
     root, rounds = float(base), [_round(0, 1, 1, None, base, base, exponent)]
     for number, (numerator, denominator, multiplied) in enumerate(steps, start=1):
