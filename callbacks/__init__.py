@@ -12,6 +12,7 @@ from callbacks import (
     export_menu,
     flow_tab,
     kernel_section,
+    learn,
     path_panel,
     settings_panel,
     shell,
@@ -37,3 +38,4 @@ def register_all(app: Dash, services: Services) -> None:
     flow_tab.register(app, services)
     compare_tab.register(app, services)
     export_menu.register(app, services)
+    learn.register(app)
