@@ -10,6 +10,7 @@ from callbacks import (
     explore,
     export_menu,
     flow_tab,
+    kernel_tab,
     path_panel,
     settings_panel,
     shell,
@@ -32,4 +33,5 @@ def register_all(app: Dash, services: Services) -> None:
     table_panel.register(app, services)
     tabs.register(app)
     flow_tab.register(app, services)
+    kernel_tab.register(app, services)
     export_menu.register(app, services)

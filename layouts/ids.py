@@ -110,6 +110,9 @@ Y_AXIS = "y-axis"  # Select
 TABS = "tabs"  # Tabs; value "table", ... (the tab's name in the address)
 FLOW_WANTED = "flow-wanted"  # Store: changes when the open tab has to be computed; so do the others that end alike
 FLOW = "flow"  # children
+KERNEL_WANTED = "kernel-wanted"
+KERNEL_AT = "kernel-at"  # Select of a selected record; data, value (its index)
+KERNEL = "kernel"  # children
 
 # Result: table -------------------------------------------------------------------------------------------------------
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
