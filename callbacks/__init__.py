@@ -7,9 +7,11 @@ from dash import Dash
 from callbacks import (
     background,
     clusterings_panel,
+    compare_tab,
     explore,
     export_menu,
     flow_tab,
+    kernel_section,
     kernel_tab,
     path_panel,
     settings_panel,
@@ -26,6 +28,7 @@ def register_all(app: Dash, services: Services) -> None:
     shell.register(app)
     explore.register(app, services)
     settings_panel.register(app, services)
+    kernel_section.register(app)
     background.register(app, services.settings)
     summary.register(app, services)
     path_panel.register(app, services)
@@ -34,4 +37,5 @@ def register_all(app: Dash, services: Services) -> None:
     tabs.register(app)
     flow_tab.register(app, services)
     kernel_tab.register(app, services)
+    compare_tab.register(app, services)
     export_menu.register(app, services)

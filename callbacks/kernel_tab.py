@@ -37,11 +37,15 @@ def register(app: Dash, services: Services) -> None:
 
 def drawn_kernel(now: Seen, index: int | None) -> list[Any]:
     """Return what the tab shows at a record of the path."""
-    if index is None or now.points is None:
+    if index is None or now.points is None or now.asked is None:
         return kernel_tab.content(now.view, 0.0, None, None)
-    from offgrid.kernels import RBF  # with the compiler's packages, which a page without this tab can do without
+    from offgrid.kernels import (
+        kernel_named,  # with the compiler's packages, which a page without this tab can do without
+    )
 
-    sigma = now.view.path.records[index].sigma
-    kernel = kernel_view(RBF(), now.points.X, matched_labels(now, index), sigma)
-    figure = kernel_figure(kernel, scheme=now.view.scheme, narrow=now.view.narrow)
-    return kernel_tab.content(now.view, sigma, kernel, figure)
+    search, sigma = now.asked.search, now.view.path.records[index].sigma
+    plus = () if search.plus is None else (search.plus,)
+    kernel = kernel_named(search.kernel, offset=search.offset, plus=plus)
+    matrix = kernel_view(kernel, now.points.X, matched_labels(now, index), sigma)
+    figure = kernel_figure(matrix, scheme=now.view.scheme, narrow=now.view.narrow)
+    return kernel_tab.content(now.view, sigma, matrix, figure)

@@ -73,7 +73,7 @@ def index_at(view: ResultView, value: str | None, *, by_hand: bool) -> int | Non
 def at_options(view: ResultView) -> list[dict[str, str]]:
     """Return the records that a tab can show as the data of its select."""
     named = [(i, LETTERS[place] if view.selection else "") for place, i in enumerate(places(view))]
-    sigma = {i: f"σ = {words.sigma(view.path.records[i].sigma)}" for i, _ in named}
+    sigma = {i: words.bandwidth(view.path.records[i].sigma, view.symbol) for i, _ in named}
     return [{"value": str(i), "label": f"{letter}, {sigma[i]}" if letter else sigma[i]} for i, letter in named]
 
 

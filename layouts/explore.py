@@ -11,7 +11,18 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from layouts import clusterings_panel, flow_tab, ids, kernel_tab, path_panel, settings_panel, summary, table_panel, tabs
+from layouts import (
+    clusterings_panel,
+    compare_tab,
+    flow_tab,
+    ids,
+    kernel_tab,
+    path_panel,
+    settings_panel,
+    summary,
+    table_panel,
+    tabs,
+)
 from layouts.clusterings_panel import AxesView
 from layouts.views import DataCard, ResultView, SettingsView
 
@@ -51,7 +62,7 @@ def page(
                     summary.head(result),
                     path_panel.panel(result, path_figure),
                     clusterings_panel.panel(result, axes, panes, truth=truth),
-                    tabs.panel([table_panel.tab(result), flow_tab.tab(), kernel_tab.tab()], tab),
+                    tabs.panel([table_panel.tab(result), flow_tab.tab(), kernel_tab.tab(), compare_tab.tab()], tab),
                 ],
             ),
             *_state(settings, result, selection, run, shown),

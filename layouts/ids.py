@@ -55,6 +55,16 @@ INIT = "init"  # SegmentedControl "random" or "k-means++"
 CLUSTERS_MORE = "clusters-more"  # disclosure of seed and restarts
 SEED = "seed"  # NumberInput
 RESTARTS = "restarts"  # NumberInput
+KERNEL = "kernel"  # SegmentedControl "rbf", "laplacian", "polynomial" or "sum"
+KERNEL_NOTE = "kernel-note"  # children: formula and help of the kernel
+SUM_FIELD = "sum-field"  # wrapper of the fields of a sum; hidden
+SUM_KERNEL = "sum-kernel"  # Select of the kernel whose parameter is searched
+PLUS_WEIGHT = "plus-weight"  # NumberInput
+PLUS_KERNEL = "plus-kernel"  # Select of the kernel that is added
+PLUS_VALUE = "plus-value"  # NumberInput: its parameter
+OFFSET_FIELD = "offset-field"  # wrapper of OFFSET; hidden unless a polynomial kernel is named
+OFFSET = "offset"  # NumberInput
+COMPARE_WITH = "compare-with"  # CheckboxGroup; value: names in comparison.OFFERED
 METHOD = "method"  # Select "certified", "dyadic", "newton" or "bisection"
 METHOD_NOTE = "method-note"  # children: what the method does, one sentence
 SEARCH_MORE = "search-more"  # disclosure of the fields below
@@ -108,6 +118,8 @@ Y_AXIS = "y-axis"  # Select
 
 # Result: tabs -------------------------------------------------------------------------------------------------------
 TABS = "tabs"  # Tabs; value "table", ... (the tab's name in the address)
+COMPARE_WANTED = "compare-wanted"  # Store, as FLOW_WANTED
+COMPARE = "compare"  # children
 FLOW_WANTED = "flow-wanted"  # Store: changes when the open tab has to be computed; so do the others that end alike
 FLOW = "flow"  # children
 KERNEL_WANTED = "kernel-wanted"

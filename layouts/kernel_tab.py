@@ -33,6 +33,7 @@ def content(view: ResultView, sigma: float, kernel: KernelView | None, figure: A
     """Return the heat map with its numbers, or why there is none. `sigma` is the bandwidth of the kernel."""
     if kernel is None:
         return [nothing_yet(why_none(view))]
+    at = words.bandwidth(sigma, view.symbol)
     graph = dcc.Graph(id=ids.tab_graph("kernel"), figure=figure, config=GRAPH_CONFIG, className="kernel-graph")
     return [
         html.P(how_it_was_made(kernel), className="tab-words"),
@@ -44,8 +45,8 @@ def content(view: ResultView, sigma: float, kernel: KernelView | None, figure: A
                     className="kernel-frame",
                     role="img",
                     **{
-                        "aria-label": f"Kernel matrix at σ = {words.sigma(sigma)}, sorted by cluster",
-                        "data-figure": f"kernel σ = {words.sigma(sigma)}",
+                        "aria-label": f"Kernel matrix at {at}, sorted by cluster",
+                        "data-figure": f"kernel {at}",
                     },
                 ),
                 html.Div(_numbers(kernel, view.scheme), className="kernel-numbers"),
@@ -84,7 +85,7 @@ def _numbers(kernel: KernelView, scheme: str) -> list[Component]:
     scale = [
         html.Span("0"),
         html.Span(className="kernel-ramp", style={"background": f"linear-gradient(90deg, {steps})"}),
-        html.Span("1, the same place"),
+        html.Span("1, the largest entry"),
     ]
     facts = [
         ("Diagonal dominance", words.share(kernel.dominance)),
