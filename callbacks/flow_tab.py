@@ -34,6 +34,11 @@ def drawn_flow(now: Seen) -> list[Component]:
     clusterings = matched_clusterings(view.path, view.selection, k)
     sigmas = [view.path.records[index].sigma for index in view.selection]
     figure = flow_figure(
-        clusterings, n_clusters=k, sigmas=sigmas, symbol=view.symbol, recommended=view.recommended, scheme=view.scheme
+        clusterings,
+        n_clusters=k,
+        sigmas=sigmas,
+        symbol=view.symbol,
+        recommended=view.recommended,
+        scheme=view.scheme,
     )
     return flow_tab.content(view, figure, steps(clusterings, k))

@@ -18,7 +18,7 @@ def register(app: Dash, services: Services) -> None:
 
     @app.callback(
         output={
-            "content": Output(ids.KERNEL, "children"),
+            "content": Output(ids.KERNEL_MATRIX, "children"),
             "options": Output(ids.KERNEL_AT, "data"),
             "at": Output(ids.KERNEL_AT, "value"),
         },

@@ -124,7 +124,7 @@ FLOW_WANTED = "flow-wanted"  # Store: changes when the open tab has to be comput
 FLOW = "flow"  # children
 KERNEL_WANTED = "kernel-wanted"
 KERNEL_AT = "kernel-at"  # Select of a selected record; data, value (its index)
-KERNEL = "kernel"  # children
+KERNEL_MATRIX = "kernel-matrix"  # children
 
 # Result: table -------------------------------------------------------------------------------------------------------
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)

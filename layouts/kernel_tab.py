@@ -26,7 +26,7 @@ _FROZEN, _TELLING = 0.5, 1.05
 def tab() -> Tab:
     """Return the tab, empty until it is open."""
     controls = [at_select(ids.KERNEL_AT, "Bandwidth of the kernel"), save_buttons("kernel")]
-    return Tab("kernel", "Kernel", html.Div(id=ids.KERNEL, className="tab-body"), controls)
+    return Tab("kernel", "Kernel", html.Div(id=ids.KERNEL_MATRIX, className="tab-body"), controls)
 
 
 def content(view: ResultView, sigma: float, kernel: KernelView | None, figure: Any) -> list[Component]:
