@@ -12,6 +12,7 @@ from callbacks import (
     export_menu,
     flow_tab,
     kernel_section,
+    kernel_tab,
     learn,
     path_panel,
     settings_panel,
@@ -36,6 +37,7 @@ def register_all(app: Dash, services: Services) -> None:
     table_panel.register(app, services)
     tabs.register(app)
     flow_tab.register(app, services)
+    kernel_tab.register(app, services)
     compare_tab.register(app, services)
     export_menu.register(app, services)
     learn.register(app)

@@ -33,5 +33,12 @@ def drawn_flow(now: Seen) -> list[Component]:
         return flow_tab.content(view, None, [])
     clusterings = matched_clusterings(view.path, view.selection, k)
     sigmas = [view.path.records[index].sigma for index in view.selection]
-    figure = flow_figure(clusterings, n_clusters=k, sigmas=sigmas, recommended=view.recommended, scheme=view.scheme)
+    figure = flow_figure(
+        clusterings,
+        n_clusters=k,
+        sigmas=sigmas,
+        symbol=view.symbol,
+        recommended=view.recommended,
+        scheme=view.scheme,
+    )
     return flow_tab.content(view, figure, steps(clusterings, k))

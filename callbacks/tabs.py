@@ -1,7 +1,8 @@
 """The tabs: what is in one is computed while it is open, and again when what the page shows has changed.
 
 The browser decides (`offgrid.wantTab`): a closed tab costs no call. Entry points: `register`, and for the tabs'
-callbacks `SHOWN_STATE` with `Seen`, which makes the view of it.
+callbacks `SHOWN_STATE` with `seen`, which makes the view of it, and `index_at`, `at_options` and `matched_labels` for
+those that show one of the selected clusterings.
 """
 
 from __future__ import annotations
@@ -9,10 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from dash import ClientsideFunction, Dash, Input, Output, State
+from numpy.typing import NDArray
 
 from callbacks.state import Data, Look, asked_in, drawn_run, known_points, result_view
+from figures import words
+from figures.clustering import matched_clusterings
 from layouts import ids
+from layouts.parts import LETTERS
 from layouts.tabs import WANTED
 from layouts.views import ResultView
 from offgrid.datasets.model import Points
@@ -48,6 +54,33 @@ def seen(services: Services, state: dict[str, Any]) -> Seen:
     asked, run = asked_in(run_data), drawn_run(services, run_data, state["shown"])
     view = result_view(services, asked, run, state["chosen"], Look.of(state["scheme"], state["narrow"]))
     return Seen(asked, view, known_points(services, asked))
+
+
+def places(view: ResultView) -> tuple[int, ...]:
+    """Return the records that a tab can show: the selected ones, or else the recommended one."""
+    if view.selection or view.recommended is None:
+        return view.selection
+    return (view.recommended,)
+
+
+def index_at(view: ResultView, value: str | None, *, by_hand: bool) -> int | None:
+    """Return the record that a tab shows: the one just chosen in it, else the active, recommended or first one."""
+    there = places(view)
+    wanted = [int(value)] if by_hand and value else []
+    return next((i for i in [*wanted, view.active, view.recommended, *there] if i in there), None)
+
+
+def at_options(view: ResultView) -> list[dict[str, str]]:
+    """Return the records that a tab can show as the data of its select."""
+    named = [(i, LETTERS[place] if view.selection else "") for place, i in enumerate(places(view))]
+    sigma = {i: words.bandwidth(view.path.records[i].sigma, view.symbol) for i, _ in named}
+    return [{"value": str(i), "label": f"{letter}, {sigma[i]}" if letter else sigma[i]} for i, letter in named]
+
+
+def matched_labels(now: Seen, index: int) -> NDArray[np.integer[Any]]:
+    """Return the labels of a record, clusters named as in the panes."""
+    there = places(now.view)
+    return matched_clusterings(now.view.path, there, now.n_clusters)[there.index(index)].labels
 
 
 def register(app: Dash) -> None:

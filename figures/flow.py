@@ -94,6 +94,7 @@ def flow_figure(
     *,
     n_clusters: int,
     sigmas: Sequence[float],
+    symbol: str = "σ",
     recommended: int | None = None,
     scheme: Scheme = "light",
 ) -> Figure:
@@ -106,6 +107,8 @@ def flow_figure(
     n_clusters : int
     sigmas : sequence of float
         Bandwidth of each clustering.
+    symbol : str
+        What the searched parameter is called.
     recommended : int or None
         Record that is marked as recommended.
     """
@@ -130,7 +133,12 @@ def flow_figure(
         "hoverdistance": 14,
     }
     accents = [one.index == recommended for one in clusterings]
-    traces = [_targets(spots), *_names(lanes, sizes, colours), *_heads(sigmas, accents, colours), _told(found, colours)]
+    traces = [
+        _targets(spots),
+        *_names(lanes, sizes, colours),
+        *_heads([words.bandwidth(sigma, symbol) for sigma in sigmas], accents, colours),
+        _told(found, colours),
+    ]
     return {"data": traces, "layout": layout}
 
 
@@ -263,9 +271,9 @@ def _names(lanes: _Lanes, sizes: NDArray[np.int64], colours: Palette) -> list[Fi
     return traces
 
 
-def _heads(sigmas: Sequence[float], accents: Sequence[bool], colours: Palette) -> list[Figure]:
+def _heads(names: Sequence[str], accents: Sequence[bool], colours: Palette) -> list[Figure]:
     """Return letter and bandwidth above each clustering."""
-    places = list(range(len(sigmas)))
+    places = list(range(len(names)))
     circles = [colours.filled if accent else colours.ink for accent in accents]
     common: dict[str, Any] = {"type": "scatter", "x": places, "hoverinfo": "skip", "cliponaxis": False}
     return [
@@ -281,7 +289,7 @@ def _heads(sigmas: Sequence[float], accents: Sequence[bool], colours: Palette) -
             **common,
             "mode": "text",
             "y": [34 - HEAD] * len(places),
-            "text": [f"σ = {words.sigma(sigma)}" for sigma in sigmas],
+            "text": list(names),
             "textfont": {"size": 12.5, "weight": 500, "color": colours.ink},
         },
     ]

@@ -32,12 +32,12 @@ def content(view: ResultView, figure: Any, found: Sequence[Step]) -> list[Compon
     if len(view.selection) < 2:
         return [nothing_yet(too_few(view))]
     graph = dcc.Graph(id=ids.tab_graph("flow"), figure=figure, config=GRAPH_CONFIG, className="flow-graph")
-    first, last = (words.sigma(view.path.records[view.selection[end]].sigma) for end in (0, -1))
+    first, last = (words.bandwidth(view.path.records[view.selection[end]].sigma, view.symbol) for end in (0, -1))
     wide = html.Div(
         graph,
         className="flow-wide",
         style={"--least": f"{least_width(len(view.selection))}px"},
-        **{"data-figure": f"flow σ = {first} to σ = {last}"},
+        **{"data-figure": f"flow {first} to {last}"},
     )
     drawn = drawn_moves(found)
     more = any(len(step.moves) > drawn for step in found)

@@ -123,6 +123,9 @@ COMPARE_WANTED = "compare-wanted"  # Store, as FLOW_WANTED
 COMPARE = "compare"  # children
 FLOW_WANTED = "flow-wanted"  # Store: changes when the open tab has to be computed; so do the others that end alike
 FLOW = "flow"  # children
+KERNEL_WANTED = "kernel-wanted"
+KERNEL_AT = "kernel-at"  # Select of a selected record; data, value (its index)
+KERNEL_MATRIX = "kernel-matrix"  # children
 
 # Result: table -------------------------------------------------------------------------------------------------------
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)

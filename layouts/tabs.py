@@ -14,10 +14,11 @@ from dash import html
 from dash.development.base_component import Component
 
 from layouts import ids
+from layouts.parts import select
 
 FIRST = "table"
 # A Store for each tab but the first: its content is computed when this changes.
-WANTED = (ids.FLOW_WANTED, ids.COMPARE_WANTED)
+WANTED = (ids.FLOW_WANTED, ids.KERNEL_WANTED, ids.COMPARE_WANTED)
 
 
 @dataclass(frozen=True)
@@ -74,3 +75,8 @@ def save_buttons(name: str) -> Component:
             for kind in ("png", "svg")
         ],
     )
+
+
+def at_select(component_id: str, label: str) -> Component:
+    """Return the select of which selected clustering a tab shows; a callback fills it."""
+    return select(component_id, (), "", label, class_name="tab-select")

@@ -25,15 +25,15 @@ def test_points_are_counted_by_where_they_come_from_and_go_to() -> None:
 
 def test_many_moves_come_by_falling_size() -> None:
     rng = np.random.default_rng(0)
-    found = steps([Clustering(i, rng.integers(0, 31, 3100), None) for i in range(3)], 31)
+    clusterings = [Clustering(i, rng.integers(0, 31, 3100), None) for i in range(3)]
+    found = steps(clusterings, 31)
     sizes = [stream.count for stream in found[0].moves]
     assert sizes == sorted(sizes, reverse=True)
     assert sum(sizes) + sum(stream.count for stream in found[0].stays) == 3100
-    figure = flow_figure(
-        [Clustering(i, rng.integers(0, 31, 3100), None) for i in range(3)], n_clusters=31, sigmas=[1.0, 2.0, 3.0]
-    )
+    figure = flow_figure(clusterings, n_clusters=31, sigmas=[1.0, 2.0, 3.0])
     ribbons = [shape for shape in figure["layout"]["shapes"] if shape["type"] == "path"]
-    assert len(ribbons) == 2 * (31 + drawn_moves(found)), "the largest streams alone"
+    stays = sum(len(step.stays) for step in found)
+    assert len(ribbons) == stays + 2 * drawn_moves(found), "the largest streams alone"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
