@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from offgrid.critical import CriticalValue, critical_bandwidth
     from offgrid.errors import InputError
     from offgrid.exponentiation import fast_power
+    from offgrid.interactive import explore
     from offgrid.kernels import RBF
     from offgrid.kmeans import KernelKMeans
     from offgrid.path import BandwidthPath, PathRecord
@@ -34,6 +35,7 @@ _HOMES = {
     "RecommendedPartition": "recommendation",
     "bandwidth_lower_bound": "bounds",
     "critical_bandwidth": "critical",
+    "explore": "interactive",
     "fast_power": "exponentiation",
     "recommend_partition": "recommendation",
 }
@@ -41,8 +43,8 @@ _MODULES = ("baselines", "datasets", "metrics")
 
 __all__ = [
     "RBF", "BandwidthPath", "BandwidthSearch", "CriticalValue", "InputError", "KernelKMeans", "PathRecord",
-    "RecommendedPartition", "bandwidth_lower_bound", "baselines", "critical_bandwidth", "datasets", "fast_power",
-    "metrics", "recommend_partition",
+    "RecommendedPartition", "bandwidth_lower_bound", "baselines", "critical_bandwidth", "datasets", "explore",
+    "fast_power", "metrics", "recommend_partition",
 ]  # fmt: skip
 
 
