@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-EndReason = Literal["k-means", "limit", "budget"]
+EndReason = Literal["k-means", "flat", "limit", "budget"]
 
 # Bandwidths nearer to each other than this look the same to three figures.
 _LEGIBLE = 0.005
@@ -30,7 +30,8 @@ class PathRecord:
     Attributes
     ----------
     sigma : float
-        Bandwidth, in squared units of the data, at which kernel k-means was run.
+        Bandwidth, in squared units of the data, at which kernel k-means was run; for another kernel the value of its
+        parameter, such as a degree.
     below : float
         The preceding partition holds up to here (certified, for the certified method). The first record of a level
         has no predecessor: its own `sigma`.
@@ -117,8 +118,9 @@ class LevelEnd:
     """How one level of the search ended.
 
     `reason` is ``"k-means"`` (nothing moves for any larger bandwidth: the partition is ordinary k-means' too),
-    ``"limit"`` (the level's upper limit) or ``"budget"`` (`max_steps`). `holds_to` is how far the last partition is
-    known to hold: ``inf`` for ``"k-means"``.
+    ``"flat"`` (the same for a kernel whose end is another: see `Laplacian` and `KernelSum`), ``"limit"`` (the level's
+    upper limit) or ``"budget"`` (`max_steps`). `holds_to` is how far the last partition is known to hold: ``inf`` for
+    ``"k-means"`` and ``"flat"``.
     """
 
     level: int
