@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from callbacks.state import Data, Look, asked_in, drawn_run, known_points, result_view, run_id
 from figures import words
 from figures.cluster_means import means_figure
-from figures.clustering import SAMPLE_FROM, clustering_figure, matched_clusterings
+from figures.clustering import SAMPLE_FROM, clustering_figure, matched_clusterings, matched_truth
 from figures.theme import Scheme
 from layouts import clusterings_panel, ids
 from layouts.clusterings_panel import AxesView
@@ -93,7 +93,7 @@ def register(app: Dash, services: Services) -> None:
             "options": [options, options],
             "values": [view.x, view.y],
             "hidden": not view.choosable or view.drawing == "means",
-            "note": view.note,
+            "note": view.described(view.drawing),
             "truth_hidden": points is None or points.y is None,
             "truth": "clusters",
             "drawing_hidden": not view.has_images,
@@ -102,12 +102,14 @@ def register(app: Dash, services: Services) -> None:
 
     @app.callback(
         Output(ids.AXES_FIELD, "hidden", allow_duplicate=True),
+        Output(ids.CLUSTERINGS_NOTE, "children", allow_duplicate=True),
         Input(ids.DRAWING, "value"),
-        State(ids.X_AXIS, "data"),
+        State(ids.RUN, "data"),
         prevent_initial_call=True,
     )
-    def update_axes_hidden(kind: str, options: list[Any]) -> bool:
-        return kind == "means" or len(options) <= projection.COMPONENTS
+    def update_drawing(kind: str, run_data: Data) -> tuple[bool, str]:
+        view = axes_view(services, asked_in(run_data))
+        return not view.choosable or kind == "means", view.described(kind)
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,10 @@ def drawn_panes(services: Services, view: ResultView, asked: RunSettings | None,
     figures = [draw(drawn.labels, k, moved=drawn.moved) for drawn in clusterings]
     labels = None
     if how.truth and points.y is not None:
-        labels = draw(points.y, len(points.class_names), class_names=points.class_names)
+        truth, names = points.y, points.class_names
+        if clusterings:
+            truth, names = matched_truth(clusterings[0].labels, truth, names)
+        labels = draw(truth, len(names), class_names=names)
     counts = [drawn.n_moved for drawn in clusterings]
     return clusterings_panel.panes(view, figures, counts, truth=labels, ringed=not how.means)
 

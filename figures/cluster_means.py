@@ -141,8 +141,8 @@ def _caption(
         "y": corner[1] + image_shape[0] * (1 + 2 * _BAR),
         "xanchor": "left",
         "yanchor": "top",
-        "text": f"<b>{short}</b> <span style='color:{colours.muted}'>{words.count(size)}</span>",
-        "font": {"size": 11, "color": colours.ink},
+        "text": f"{short} <span style='color:{colours.muted};font-weight:400'>{words.count(size)}</span>",
+        "font": {"size": 11.5, "weight": 500, "color": colours.ink},
         "showarrow": False,
         "borderpad": 0,
     }

@@ -21,6 +21,7 @@ from layouts.views import ResultView
 
 MOST = 6
 TRUTH_PLACE = 6
+MEANS_NOTE = "the mean image of each cluster; the bar is its size beside the largest"
 GRAPH_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "showTips": False, "responsive": True}
 
 
@@ -35,9 +36,13 @@ class AxesView:
     x: str = "column:0"
     y: str = "column:1"
     note: str = ""
-    choosable: bool = False
+    choosable: bool = False  # among more than two columns
     has_images: bool = False
     drawing: str = "points"
+
+    def described(self, drawing: str) -> str:
+        """Return what to say about a kind of drawing."""
+        return MEANS_NOTE if drawing == "means" else self.note
 
 
 def panel(view: ResultView, axes: AxesView, content: list[Component], *, truth: str = "clusters") -> Component:
@@ -47,7 +52,7 @@ def panel(view: ResultView, axes: AxesView, content: list[Component], *, truth: 
         children=[
             section_title(
                 "Clusterings",
-                axes.note,
+                axes.described(axes.drawing),
                 note_id=ids.CLUSTERINGS_NOTE,
                 right=html.Div(
                     className="clusterings-controls",

@@ -36,7 +36,7 @@ def test_the_figure_draws_what_the_means_are():
     assert first["z"]["shape"] == "2, 3"
     assert np.frombuffer(base64.b64decode(first["z"]["bdata"]), "f4").tolist() == [9, 9, 9, 9, 9, 0]
     assert {(trace["zmin"], trace["zmax"]) for trace in figure["data"]} == {(0.0, 12.0)}, "one scale of grey"
-    assert [note["text"].split("<")[1] for note in figure["layout"]["annotations"]] == ["b>1", "b>3"]
+    assert [note["text"].split()[0] for note in figure["layout"]["annotations"]] == ["1", "3"]
     bars = [shape for shape in figure["layout"]["shapes"] if shape["line"]["width"] == 0]
     assert [bar["x1"] - bar["x0"] for bar in bars] == [1.5, 3.0], "a bar is as long as the share of the largest"
 
