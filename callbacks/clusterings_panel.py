@@ -188,9 +188,8 @@ def drawn_panes(services: Services, view: ResultView, asked: RunSettings | None,
     figures = [draw(drawn.labels, k, moved=drawn.moved) for drawn in clusterings]
     labels = None
     if how.truth and points.y is not None:
-        truth, names = points.y, points.class_names
-        if clusterings:
-            truth, names = matched_truth(clusterings[0].labels, truth, names)
+        reference = clusterings[0].labels if clusterings else points.y
+        truth, names = matched_truth(reference, points.y, points.class_names)
         labels = draw(truth, len(names), class_names=names)
     counts = [drawn.n_moved for drawn in clusterings]
     return clusterings_panel.panes(view, figures, counts, truth=labels, ringed=not how.means)
