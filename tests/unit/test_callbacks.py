@@ -16,6 +16,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from callbacks import clusterings_panel, explore, export_menu, state
+from callbacks.clusterings_panel import Drawing
 from callbacks.fields import asked_from, settings_view
 from callbacks.path_panel import drawn_path
 from callbacks.settings_panel import checked, data_values, decoded, proposed_view
@@ -267,13 +268,13 @@ def test_the_view_of_data_that_are_gone_still_has_its_path(services: Services) -
     assert view.title == "The data are not kept any more"
     assert len(view.path) == len(flame(services).path)
     assert drawn_path(view)["data"]
-    assert clusterings_panel.drawn_panes(services, view, None, 2, axes=("column:0", "column:1"), truth="clusters")
+    assert clusterings_panel.drawn_panes(services, view, lost, Drawing(("column:0", "column:1")))
 
 
 def test_panes_are_redrawn_only_when_something_in_them_differs(services: Services) -> None:
     run_data = {"id": flame(services).id, "query": FLAME.to_query()}
     view = state.result_view(services, FLAME, flame(services), None, WIDE)
-    wanted = clusterings_panel.signature(view, run_data, "clusters", ["column:0", "column:1"])
+    wanted = clusterings_panel.signature(view, run_data, {"axes": ["column:0", "column:1"], "truth": "clusters"})
     drawn = {"signature": wanted, "at": 0.0}
     assert clusterings_panel.is_due({}, wanted, view, None)
     assert not clusterings_panel.is_due(drawn, wanted, view, None)
