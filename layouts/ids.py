@@ -125,6 +125,13 @@ FLOW = "flow"  # children
 KERNEL_WANTED = "kernel-wanted"
 KERNEL_AT = "kernel-at"  # Select of a selected record; data, value (its index)
 KERNEL_MATRIX = "kernel-matrix"  # children
+PROFILE_WANTED = "profile-wanted"
+PROFILE_AT = "profile-at"  # Select of a selected record; data, value (its index)
+PROFILE_COLUMNS = "profile-columns"  # Select of the columns shown; data, value (place of the first one, or None)
+PROFILE_CSV = "profile-csv"
+PROFILE = "profile"  # children
+CODE_WANTED = "code-wanted"
+CODE = "code"  # children
 
 # Result: table -------------------------------------------------------------------------------------------------------
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)

@@ -54,6 +54,18 @@ DEFINITIONS = {
         "The share of the diagonal, each row with itself, in the sum of all entries of the kernel matrix. 1 means that "
         "no two rows are alike: nothing can move. 1 over the number of rows means that all are alike. No unit."
     ),
+    "Mean distance": (
+        "The mean over a cluster’s rows of their distance to the cluster’s mean, as the search sees the data. Of an "
+        "outlying row it feels less than the RMS distance."
+    ),
+    "RMS distance": (
+        "The square root of the mean squared distance of a cluster’s rows to the cluster’s mean: its spread, and what "
+        "ordinary k-means makes small."
+    ),
+    "Between clusters": (
+        "The share of a column’s variance that lies between the clusters’ means, and not inside clusters: 100% where "
+        "the column alone tells the clusters apart, 0% where it does not differ between them."
+    ),
     "Mean within clusters": (
         "The kernel's mean over all pairs of different rows in the same cluster, in units of its largest entry: 1 is "
         "as alike as a row is to itself, 0 nothing in common. No unit."
