@@ -88,6 +88,7 @@ COPY_LINK_LABEL = "copy-link-label"  # children: "Copy link" or "Copied"
 EXPORT_PATH_CSV = "export-path-csv"
 EXPORT_LABELS_CSV = "export-labels-csv"  # children name the active sigma
 EXPORT_RUN_JSON = "export-run-json"
+EXPORT_REPORT = "export-report"  # one HTML file with all of it
 EXPORT_PNG = "export-png"  # figures, client side
 EXPORT_SVG = "export-svg"
 SUMMARY = "summary"  # children

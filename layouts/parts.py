@@ -1,7 +1,7 @@
 """Small parts that every panel is made of: icons, help marks, titles, letters.
 
 Entry points: `icon`, `help_mark`, `section_title`, `field`, `settings_section`, `letter`, `select`,
-`unbroken`, `choices`.
+`unbroken`, `plain_text`, `choices`.
 """
 
 from __future__ import annotations
@@ -159,6 +159,15 @@ def unbroken(text: str) -> list[Any]:
     """Return prose in which a name and its value ("σ = 90.8") stay on one line."""
     pieces = enumerate(_UNBROKEN.split(text))
     return [html.Span(piece, className="unbroken") if place % 2 else piece for place, piece in pieces if piece]
+
+
+def plain_text(component: Any) -> str:
+    """Return the text of a component and of all it contains."""
+    if isinstance(component, list | tuple):
+        return "".join(plain_text(part) for part in component)
+    if isinstance(component, Component):
+        return plain_text(getattr(component, "children", None))
+    return "" if component is None else str(component)
 
 
 def choices(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

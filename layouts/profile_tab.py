@@ -90,8 +90,8 @@ def _explained(n_columns: int, scaling: str) -> str:
     order = " Columns that tell the clusters apart most come first." if n_columns > 1 else ""
     return (
         "Means are in the columns’ own units; a dot is a mean against that of all rows, the tick in the middle, and "
-        f"the ends of its track are {_REACH:g} standard deviations away.{order} Distances are those of the search, with "
-        f"columns {_SCALED[scaling]}."
+        f"the ends of its track are {_REACH:g} standard deviations away.{order} Distances are those of the search, "
+        f"with columns {_SCALED[scaling]}."
     )
 
 

@@ -1,7 +1,7 @@
 """Results as files to take away, with names that say what is in them.
 
-Entry points: `path_file`, `labels_file`, `profile_file`, `run_file` and `labels_index` (which record the labels are taken
-from). Cells that a spreadsheet would take for a formula are defused.
+Entry points: `path_file`, `labels_file`, `profile_file`, `run_file` and `labels_index` (which record the labels are
+taken from). Cells that a spreadsheet would take for a formula are defused.
 """
 
 from __future__ import annotations
