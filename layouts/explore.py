@@ -13,11 +13,13 @@ from dash.development.base_component import Component
 
 from layouts import (
     clusterings_panel,
+    code_tab,
     compare_tab,
     flow_tab,
     ids,
     kernel_tab,
     path_panel,
+    profile_tab,
     settings_panel,
     summary,
     table_panel,
@@ -27,6 +29,7 @@ from layouts.clusterings_panel import AxesView
 from layouts.views import DataCard, ResultView, SettingsView
 
 POLL_MS = 1000
+_TABS = (flow_tab, kernel_tab, profile_tab, code_tab, compare_tab)  # after the table, in this order
 
 
 def page(
@@ -62,7 +65,7 @@ def page(
                     summary.head(result),
                     path_panel.panel(result, path_figure),
                     clusterings_panel.panel(result, axes, panes, truth=truth),
-                    tabs.panel([table_panel.tab(result), flow_tab.tab(), kernel_tab.tab(), compare_tab.tab()], tab),
+                    tabs.panel([table_panel.tab(result), *(module.tab() for module in _TABS)], tab),
                 ],
             ),
             *_state(settings, result, selection, run, shown),

@@ -89,6 +89,7 @@ COPY_LINK_LABEL = "copy-link-label"  # children: "Copy link" or "Copied"
 EXPORT_PATH_CSV = "export-path-csv"
 EXPORT_LABELS_CSV = "export-labels-csv"  # children name the active sigma
 EXPORT_RUN_JSON = "export-run-json"
+EXPORT_REPORT = "export-report"  # one HTML file with all of it
 EXPORT_PNG = "export-png"  # figures, client side
 EXPORT_SVG = "export-svg"
 SUMMARY = "summary"  # children
@@ -128,6 +129,13 @@ FLOW = "flow"  # children
 KERNEL_WANTED = "kernel-wanted"
 KERNEL_AT = "kernel-at"  # Select of a selected record; data, value (its index)
 KERNEL_MATRIX = "kernel-matrix"  # children
+PROFILE_WANTED = "profile-wanted"
+PROFILE_AT = "profile-at"  # Select of a selected record; data, value (its index)
+PROFILE_COLUMNS = "profile-columns"  # Select of the columns shown; data, value (place of the first one, or None)
+PROFILE_CSV = "profile-csv"
+PROFILE = "profile"  # children
+CODE_WANTED = "code-wanted"
+CODE = "code"  # children
 
 # Result: table -------------------------------------------------------------------------------------------------------
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
