@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
+import zlib
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -24,12 +26,15 @@ from layouts.shell import shell
 from offgrid.errors import InputError
 from services import logs, session, startup
 from services.context import Services
+from services.delivery import deliver_well
 from services.server import harden, warm
 from services.settings import Settings, from_environment, prepare_data_dir
 
 TITLE = "Off-the-grid"
 RESULT_KEPT = 3600  # seconds that Dash keeps the (empty) result of a background callback
-PLOTLY = "/_dash-component-suites/plotly/package_data/plotly.min.js"
+# The part of plotly.js that the figures use; `assets/00-plotly.js` hands it to Dash in place of all of plotly.js.
+PLOTLY_FILE = Path(__file__).parent / "assets" / "plotly" / "plotly.min.js"
+PLOTLY = f"/assets/plotly/plotly.min.js?v={zlib.crc32(PLOTLY_FILE.read_bytes()):08x}"
 INDEX = f"""<!DOCTYPE html>
 <html lang="en">
     <head>
@@ -63,6 +68,7 @@ def create_app(settings: Settings | None = None) -> Dash:
         update_title="",
         serve_locally=True,
         index_string=INDEX,
+        assets_ignore=r"^plotly\.min\.js$",
         include_pages_meta=False,
         background_callback_manager=_background_manager(settings),
         on_error=show_failure,
@@ -72,6 +78,7 @@ def create_app(settings: Settings | None = None) -> Dash:
     register_all(app, services)
     app.layout = shell(dash.page_container)
     harden(app.server, services, app.csp_hashes, too_large)
+    deliver_well(app.server)
     return app
 
 
