@@ -56,6 +56,16 @@ INIT = "init"  # SegmentedControl "random" or "k-means++"
 CLUSTERS_MORE = "clusters-more"  # disclosure of seed and restarts
 SEED = "seed"  # NumberInput
 RESTARTS = "restarts"  # NumberInput
+KERNEL = "kernel"  # SegmentedControl "rbf", "laplacian", "polynomial" or "sum"
+KERNEL_NOTE = "kernel-note"  # children: formula and help of the kernel
+SUM_FIELD = "sum-field"  # wrapper of the fields of a sum; hidden
+SUM_KERNEL = "sum-kernel"  # Select of the kernel whose parameter is searched
+PLUS_WEIGHT = "plus-weight"  # NumberInput
+PLUS_KERNEL = "plus-kernel"  # Select of the kernel that is added
+PLUS_VALUE = "plus-value"  # NumberInput: its parameter
+OFFSET_FIELD = "offset-field"  # wrapper of OFFSET; hidden unless a polynomial kernel is named
+OFFSET = "offset"  # NumberInput
+COMPARE_WITH = "compare-with"  # CheckboxGroup; value: names in comparison.OFFERED
 METHOD = "method"  # Select "certified", "dyadic", "newton" or "bisection"
 METHOD_NOTE = "method-note"  # children: what the method does, one sentence
 SEARCH_MORE = "search-more"  # disclosure of the fields below
@@ -103,12 +113,23 @@ CLUSTERINGS_NOTE = "clusterings-note"  # children: "PCA of 13 columns, 55% of th
 CLUSTERINGS = "clusterings"  # children: panes
 TRUTH_FIELD = "truth-field"  # wrapper of TRUTH; hidden where there are no labels
 TRUTH = "truth"  # SegmentedControl "clusters" or "truth"
+DRAWING_FIELD = "drawing-field"  # wrapper of DRAWING; hidden where no row is an image
+DRAWING = "drawing"  # SegmentedControl "points" or "means"
 AXES_FIELD = "axes-field"  # wrapper of X_AXIS and Y_AXIS; hidden for two columns or fewer
 X_AXIS = "x-axis"  # Select; "pca:0" or "column:NAME"
 Y_AXIS = "y-axis"  # Select
 
+# Result: tabs -------------------------------------------------------------------------------------------------------
+TABS = "tabs"  # Tabs; value "table", ... (the tab's name in the address)
+COMPARE_WANTED = "compare-wanted"  # Store, as FLOW_WANTED
+COMPARE = "compare"  # children
+FLOW_WANTED = "flow-wanted"  # Store: changes when the open tab has to be computed; so do the others that end alike
+FLOW = "flow"  # children
+KERNEL_WANTED = "kernel-wanted"
+KERNEL_AT = "kernel-at"  # Select of a selected record; data, value (its index)
+KERNEL_MATRIX = "kernel-matrix"  # children
+
 # Result: table -------------------------------------------------------------------------------------------------------
-TABS = "tabs"  # Tabs; value "table"
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
 TABLE = "table"  # AgGrid; rowData, columnDefs
 TABLE_COUNT = "table-count"  # children: "9 of 48"
@@ -140,6 +161,16 @@ LEARN_EXPLORE = "learn-explore"  # Link to the Explore page; href
 def clustering_graph(place: int) -> dict[str, object]:
     """Return the id of the graph in pane `place` (0 to 5; "truth" sits in place 6)."""
     return {"type": "clustering-graph", "place": place}
+
+
+def tab_graph(tab: str) -> dict[str, object]:
+    """Return the id of the graph in a tab, which is there while the tab has something to draw."""
+    return {"type": "tab-graph", "tab": tab}
+
+
+def save_figure(tab: str, kind: str) -> dict[str, object]:
+    """Return the id of the button that saves the graph of a tab as "png" or "svg"."""
+    return {"type": "save-figure", "tab": tab, "kind": kind}
 
 
 def learn_control(name: str) -> dict[str, object]:
