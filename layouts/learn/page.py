@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 
 from layouts import ids
 from layouts.learn.formula import formula
-from layouts.learn.lesson import Choice, Control, Lesson, Value
+from layouts.learn.lesson import Choice, Control, Lesson, Value, spoken
 from layouts.learn.lessons import LESSONS
 from layouts.parts import choices, icon
 from layouts.path_panel import GRAPH_CONFIG
@@ -144,7 +144,7 @@ def _controls(lesson: Lesson, values: Mapping[str, Value], hidden: Sequence[str]
 
 
 def _input(control: Control, value: Value) -> Component:
-    name = control.label.replace("{", "").replace("}", "")
+    name = spoken(control.label)
     if isinstance(control, Choice):
         return dmc.Select(
             id=ids.learn_control(control.name),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlsplit
 
 import pytest
 from pages import Open
@@ -90,7 +91,8 @@ def test_an_address_is_shared(open_page: Open) -> None:
     expect_step(first, 2)
     expect(first).to_have_url(re.compile(r"\?seed=3&step=2$"))
     said, row = first.locator("#learn-sentence").inner_text(), first.locator("#learn-rows").inner_text()
-    other = open_page(first.url.split("127.0.0.1", 1)[1].split("/", 1)[1].join(["/", ""]), wait=False)
+    address = urlsplit(first.url)
+    other = open_page(f"{address.path}?{address.query}", wait=False)
     await_lesson(other)
     expect(other.locator("#learn-sentence")).to_have_text(said)
     assert other.locator("#learn-rows").inner_text() == row
