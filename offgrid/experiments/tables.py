@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from offgrid.engine import warmup
 from offgrid.engine.threads import thread_count
 from offgrid.errors import InputError
-from offgrid.experiments import cases, quality, scaling, searching
+from offgrid.experiments import cases, gaps, quality, scaling, searching
 from offgrid.experiments.cases import SEED, Case
 from offgrid.experiments.provenance import machine, versions
 from offgrid.experiments.report import show
@@ -82,6 +82,13 @@ EXPERIMENTS: dict[str, Experiment] = {
     "figure1": Experiment(
         "figure_1", "Figure 1: seconds for each value on MNIST", "scaling", 50, scaling.PROTOCOL, scaling.rows
     ),
+    "gaps": Experiment("gaps", "Where the text can be read another way", "gaps", 50, gaps.PROTOCOL, gaps.rows),
+}  # fmt: skip
+
+
+_MEASURES: dict[str, Callable[[Case, int], dict[str, Any]]] = {
+    "table1": quality.measure, "table2": quality.measure, "table3": quality.measure, "table4": searching.measure,
+    "gaps": gaps.measure,
 }  # fmt: skip
 
 
@@ -142,8 +149,10 @@ def _units(name: str, chosen: Sequence[str], folder: Path | None) -> tuple[list[
                 "stands in for it; name its folder with --data."
             )
             continue
-        measure = searching.measure if name == "table4" else quality.measure
-        units.append(_unit(case, measure))
+        units.append(_unit(case, _MEASURES[name]))
+        other = gaps.load_columns_case(folder) if name == "gaps" and chosen_name == "audit" else None
+        if other is not None:
+            units.append(_unit(other, gaps.measure))
     if name == "table1" and folder is not None and (folder / cases.DIGITS_FILE).is_file():
         digits = cases.load_digits(folder)
         about = {"title": "MNIST", "rows": len(digits), "columns": digits.shape[1], "classes": scaling.CLUSTERS}
@@ -205,7 +214,7 @@ def _session() -> dict[str, Any]:
 def _lines(name: str, units: Sequence[Unit], kept: Runs) -> dict[str, list[dict[str, Any]]]:
     """Return all runs that are kept, by data set; of those not asked for this time, the ones written last."""
     known = {unit.name: unit.sha for unit in units}
-    order = [f"mnist-{n}" for n in scaling.SIZES] if name == "figure1" else [*cases.SETS]
+    order = [f"mnist-{n}" for n in scaling.SIZES] if name == "figure1" else [*cases.SETS, gaps.COLUMNS_CASE]
     found = {each: kept.of(each, known.get(each)) for each in order}
     return {each: lines for each, lines in found.items() if lines}
 
