@@ -1,7 +1,7 @@
 """The data that the experiments are made with, and the start partitions.
 
-Entry points: `SETS`, `find_folder`, `find_file`, `load_case`, `load_digits`, `start_partition`. Synthetic sets are used raw,
-real ones scaled to unit variance, constant columns left alone.
+Entry points: `SETS`, `find_folder`, `find_file`, `load_case`, `load_digits`, `start_partition`. Synthetic sets are used
+raw, real ones scaled to unit variance, constant columns left alone.
 """
 
 from __future__ import annotations

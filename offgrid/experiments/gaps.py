@@ -30,8 +30,8 @@ PROTOCOL = """
 As Table 2, from the same start partitions, with one thing read another way.
 
 mknn_squares takes the mean of the squared distances to the j-th nearest neighbour, sigma = 2 mean(d^2), and counts a
-point as its own first neighbour, as the program does that the authors published; mknn has sigma = 2 mean(d)^2, as the
-text says, and leaves the point itself out.
+point as its own first neighbour, as the program does that the authors published; and it tries one value of j fewer.
+mknn has sigma = 2 mean(d)^2, j = 1 ... floor(2 (log n + 1)), as the text says, and leaves the point itself out.
 
 audit_columns is Audit without the sector score and with the audit risk, half the product of inherent and control risk,
 in its place: 23 columns, too, scaled to unit variance.
@@ -58,9 +58,9 @@ def load_columns_case(folder: Path | None) -> Case | None:
 
 
 def squared_means(X: NDArray[np.float64]) -> list[float]:
-    """Return 2 mean(d^2) for the j-th neighbour, the point itself counted as the first, j up to 2 (log n + 1); no zeros."""
+    """Return 2 mean(d^2) for the j-th neighbour, the point itself the first, j below floor(2 (log n + 1)); no zeros."""
     nearest = np.sort(squareform(pdist(X, "sqeuclidean")), axis=1)
-    most = min(math.floor(2.0 * (math.log(len(X)) + 1.0)), len(X))
+    most = min(math.floor(2.0 * (math.log(len(X)) + 1.0)) - 1, len(X))
     return [2.0 * float(mean) for mean in nearest[:, :most].mean(axis=0) if mean > 0.0]
 
 
