@@ -194,8 +194,8 @@ def _seconds_notes(_found: Sequence[Line]) -> tuple[Note, ...]:
         ),
         Note(
             "dyadic: the paper has it between the grid and mknn on most sets; here it is often slower than both on "
-            "small sets. Compiling made a kernel pass cheap, and not the rest of its search: Algorithm 2 takes roots of "
-            "a kernel matrix that it must keep, where kernel k-means by itself keeps none."
+            "small sets. Compiling made a kernel pass cheap, and not the rest of its search: Algorithm 2 takes roots "
+            "of a kernel matrix that it must keep, where kernel k-means by itself keeps none."
         ),
         Note(
             "Ours are medians of the runs, the paper's means: other work ran on the machine, and a median is not moved "
@@ -241,9 +241,8 @@ def _searching_notes(found: Sequence[Line]) -> tuple[Note, ...]:
     return (
         Note(
             "dyadic, speed-up: bisection from 10⁶ to 10⁻³ takes 30 kernel passes and Algorithm 2 ten steps, so three "
-            "is what counting gives. The paper's bisection also computes the kernel matrix anew in NumPy at each pass, at "
-            "the price of n² exponentials, where ours keeps no matrix and is compiled: bisection gained more than "
-            "Algorithm 2 did.",
+            "is what counting gives. The paper's bisection also computes the kernel matrix anew in NumPy at each pass, "
+            "n² exponentials, where ours keeps no matrix and is compiled: bisection gained more than Algorithm 2 did.",
             frozenset((line.name, "dyadic") for line in found),
         ),
         Note(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from offgrid.baselines import BaselineResult, Trial, grid, mknn
 from offgrid.experiments.cases import Case, start_partition
+from offgrid.experiments.progress import Tell, quiet
 from offgrid.experiments.store import rounded
 from offgrid.metrics import NeighbourRanks, neighbour_ranks
 from offgrid.path import PathRecord
@@ -95,7 +96,7 @@ def _summary(found: _Found, seconds: float) -> dict[str, Any]:
     )
 
 
-def measure(case: Case, run: int) -> dict[str, Any]:
+def measure(case: Case, run: int, tell: Tell = quiet) -> dict[str, Any]:
     """Carry out one run of every method on a data set, and return its best NMI and c-NNC, seconds and counts."""
     data = _prepared(case)
     start = start_partition(len(data.X), data.k, run)
@@ -110,7 +111,8 @@ def measure(case: Case, run: int) -> dict[str, Any]:
         "certified": lambda: two_levels(data, start, "certified"),
     }
     found = {}
-    for method, carry_out in work.items():
+    for done, (method, carry_out) in enumerate(work.items()):
+        tell(done / len(work), method)
         begin = time.perf_counter()
         records = carry_out()
         found[method] = _summary(records, time.perf_counter() - begin)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from offgrid.baselines import grid, mknn
 from offgrid.experiments.cases import SEED, start_partition
+from offgrid.experiments.progress import Tell, quiet
 from offgrid.experiments.quality import METHODS, spread
 from offgrid.experiments.store import rounded
 from offgrid.metrics import neighbour_ranks
@@ -43,7 +44,7 @@ def sample(digits: _Floats, n: int, run: int) -> _Floats:
     return digits[np.sort(np.random.default_rng((SEED, run, n)).choice(len(digits), n, replace=False))]
 
 
-def measure(X: _Floats, run: int) -> dict[str, Any]:
+def measure(X: _Floats, run: int, tell: Tell = quiet) -> dict[str, Any]:
     """Time every method on one sample."""
     start = start_partition(len(X), CLUSTERS, run)
     ranks = neighbour_ranks(X)
@@ -59,7 +60,8 @@ def measure(X: _Floats, run: int) -> dict[str, Any]:
         "certified": lambda: search("certified"),
     }
     found = {}
-    for method, carry_out in work.items():
+    for done, (method, carry_out) in enumerate(work.items()):
+        tell(done / len(work), method)
         begin = time.perf_counter()
         values = carry_out()
         found[method] = rounded({"seconds": time.perf_counter() - begin, "values": values}.items())

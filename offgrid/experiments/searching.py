@@ -18,6 +18,7 @@ from scipy.spatial.distance import cdist
 from offgrid.critical import CriticalValue, Method, find_critical
 from offgrid.engine.percentile import low_percentile
 from offgrid.experiments.cases import Case, start_partition
+from offgrid.experiments.progress import Tell, quiet
 from offgrid.experiments.store import rounded
 from offgrid.kernels import RBF
 from offgrid.lloyd import iterate
@@ -67,7 +68,7 @@ def _confirmed(
     )
 
 
-def measure(case: Case, run: int) -> dict[str, Any]:
+def measure(case: Case, run: int, tell: Tell = quiet) -> dict[str, Any]:
     """Look for the critical values along one path, and return for each method seconds, errors and what it missed."""
     kernel, k = RBF().on(case.points.X), case.k
     pairs = kernel.pairs
@@ -76,7 +77,8 @@ def measure(case: Case, run: int) -> dict[str, Any]:
     labels = start_partition(pairs.n, k, run)
     found: dict[str, dict[str, Any]] = {method: {"seconds": [], "errors": [], "missed": 0} for method in METHODS}
     confirmed = uncertified = looked = 0
-    for _ in range(ITERATIONS):
+    for done in range(ITERATIONS):
+        tell(done / ITERATIONS, f"critical value {done + 1} of {ITERATIONS}")
         state = iterate(pairs, labels, k, kernel.t(sigma), _MAX_ITER)
         if not state.converged:
             break
