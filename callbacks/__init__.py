@@ -9,6 +9,7 @@ from callbacks import (
     clusterings_panel,
     explore,
     export_menu,
+    kernel_section,
     path_panel,
     settings_panel,
     shell,
@@ -23,6 +24,7 @@ def register_all(app: Dash, services: Services) -> None:
     shell.register(app)
     explore.register(app, services)
     settings_panel.register(app, services)
+    kernel_section.register(app)
     background.register(app, services.settings)
     summary.register(app, services)
     path_panel.register(app, services)

@@ -21,6 +21,7 @@ from callbacks.state import (
     result_view,
     store_of_path,
     store_of_selection,
+    with_recommended,
 )
 from layouts import explore, ids
 from offgrid.errors import InputError
@@ -61,7 +62,8 @@ def register(app: Dash, services: Services) -> None:
 def page(services: Services, query: Mapping[str, str]) -> Component:
     """Return the page for the values in an address."""
     opened = open_address(services, query)
-    asked, run, look = opened.asked, opened.run, look_of_request()
+    asked, look = opened.asked, look_of_request()
+    run = with_recommended(services, opened.run, asked)
     points = known_points(services, asked)
     chosen = parse_selection(query.get("select"))
     view = result_view(services, asked, run, chosen, look, opened.alert)

@@ -49,7 +49,7 @@ def register(app: Dash, services: Services) -> None:
     def update_labels_item(chosen: Data, shown: Data, run_data: Data) -> str:
         view = result_view(services, asked_in(run_data), shown_run(services, run_data), chosen, Look())
         index = export.labels_index(view.selection, view.active, view.recommended)
-        return labels_item(None if index is None else view.path.records[index].sigma)
+        return labels_item(None if index is None else view.path.records[index].sigma, view.symbol)
 
     app.clientside_callback(
         ClientsideFunction("offgrid", "saveFigures"),

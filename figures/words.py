@@ -1,7 +1,7 @@
 """Numbers as people read them: bandwidths, measures, factors and counts, with true minus, thousands commas and units.
 
-Entry points: `sigma` (prose and headings), `sigma_exact` (tables), `measure`, `factor`, `at_most`, `lasting`,
-`count`, `plural`, `clip`, `duration`.
+Entry points: `sigma` (prose and headings), `bandwidth` (with its name), `sigma_exact` (tables), `measure`, `factor`,
+`at_most`, `lasting`, `count`, `plural`, `clip`, `duration`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ def sigma(value: float) -> str:
     if value <= 0 or 0.001 <= value < 1e7:
         return _minus(f"{value:,.0f}" if value >= 99.95 else _significant(value, 3))
     return _scientific(value, 3)
+
+
+def bandwidth(value: float, symbol: str = "σ") -> str:
+    """Return a bandwidth with its name ("σ = 90.8", "σ → ∞")."""
+    return f"{symbol} → {INFINITY}" if math.isinf(value) else f"{symbol} = {sigma(value)}"
 
 
 def sigma_exact(value: float) -> str:
@@ -59,11 +64,11 @@ def at_most(text: str, *, exact: bool) -> str:
     return text if exact else f"≤ {text}"
 
 
-def lasting(to: float, *, exact: bool) -> str:
+def lasting(to: float, *, exact: bool, symbol: str = "σ") -> str:
     """Return how far a partition is there, in words."""
     if math.isinf(to):
-        return "holds for every larger σ"
-    return f"holds to σ = {sigma(to)}" if exact else f"changes by σ = {sigma(to)}"
+        return f"holds for every larger {symbol}"
+    return f"{'holds to' if exact else 'changes by'} {bandwidth(to, symbol)}"
 
 
 def count(value: int) -> str:

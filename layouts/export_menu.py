@@ -14,9 +14,9 @@ from layouts import ids
 from layouts.parts import icon
 
 
-def labels_item(sigma: float | None) -> str:
+def labels_item(sigma: float | None, symbol: str = "σ") -> str:
     """Return the words of the labels item."""
-    return "Labels, CSV" if sigma is None else f"Labels at σ = {words.sigma(sigma)}, CSV"
+    return "Labels, CSV" if sigma is None else f"Labels at {words.bandwidth(sigma, symbol)}, CSV"
 
 
 def export_menu(sigma: float | None = None) -> Component:

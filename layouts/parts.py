@@ -34,6 +34,18 @@ DEFINITIONS = {
         "σ is in squared units of the data. For scikit-learn gamma = 1/σ. For the form exp(−‖x−y‖²/2s²) the width is "
         "s = √(σ/2)."
     ),
+    "Laplacian": (
+        "‖x−y‖₁ is the sum of the absolute differences of the columns: an outlying value counts less than in RBF. "
+        "σ is in units of the data. For scikit-learn’s laplacian_kernel gamma = 1/σ."
+    ),
+    "Polynomial": (
+        "The degree d is searched from 1 to 64, and the kernel sharpens as it grows. For scikit-learn’s "
+        "polynomial_kernel gamma = 1, coef0 = c, degree = d. There is no end at k-means, and no bound."
+    ),
+    "Kernel sum": (
+        "Two kernels added: the parameter of the first is searched, the second stays as it is. The search ends where "
+        "the first no longer tells points apart."
+    ),
     "ARI": (
         "Adjusted Rand index: on how many pairs of points clustering and labels agree, corrected for chance. 1 is the "
         "same partition, 0 what chance gives. No unit."
@@ -116,7 +128,7 @@ def select(
     )
 
 
-_UNBROKEN = re.compile(r"(σ = [^ ]*[^ ,.;]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
+_UNBROKEN = re.compile(r"((?:σ|degree) = [^ ]*[^ ,.;]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
 
 
 def unbroken(text: str) -> list[Any]:

@@ -18,6 +18,7 @@ from figures import words
 from layouts import ids
 from layouts.parts import DEFINITIONS, LETTERS, select
 from layouts.views import ResultView
+from offgrid.path import BESIDE
 
 FILTERS = (("long", "over 0.1 decade or selected"), ("newest", "newest 8"), ("all", "every value"))
 LONG_DECADES = 0.1
@@ -106,14 +107,19 @@ def _row(view: ResultView, index: int) -> Row:
     record = view.path.records[index]
     extent = view.path.extent(index)
     decades = 0.0 if extent is None else _decades(record.sigma, extent.to)
+    beside = record.level == BESIDE
     return {
         "id": str(index),
         "index": index,
         "letter": LETTERS[view.selection.index(index)] if index in view.selection else "",
-        "sigma": record.sigma,
+        "sigma": min(record.sigma, _LAST),
         "sigma_text": words.sigma_exact(record.sigma),
         "holds": _LAST if extent is None or math.isinf(extent.to) else extent.to,
-        "holds_text": "…" if extent is None else words.at_most(words.sigma_exact(extent.to), exact=extent.exact),
+        "holds_text": "beside"
+        if beside
+        else "…"
+        if extent is None
+        else words.at_most(words.sigma_exact(extent.to), exact=extent.exact),
         "decades": decades,
         "bar": f"{min(decades / _BAR_DECADES, 1.0) * _BAR_PX:.0f}px",
         "moved": len(record.moved),
@@ -121,7 +127,7 @@ def _row(view: ResultView, index: int) -> Row:
         "nmi": record.nmi,
         "ari": record.ari,
         "smallest": int(np.bincount(record.labels).min()),
-        "level": record.level,
+        "level": None if beside else record.level,
         "recommended": index == view.recommended,
     }
 
@@ -180,7 +186,7 @@ def column_defs(view: ResultView) -> list[dict[str, Any]]:
         "cellClass": "cell-letter",
         "cellClassRules": {"cell-letter-on": "params.value != ''", "cell-letter-accent": "params.data.recommended"},
     }
-    sigma = _number("sigma", "σ", text="sigma_text", sort="asc")
+    sigma = _number("sigma", view.symbol, text="sigma_text", sort="asc")
     holds = _number("holds", "Holds to", text="holds_text")
     best = {"cellClassRules": {"cell-best": "params.data.recommended"}, "headerTooltip": DEFINITIONS["c-NNC"]}
     cost = _number("cnnc", "c-NNC", decimals=4, extra=best)

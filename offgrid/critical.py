@@ -72,6 +72,7 @@ class CriticalValue:
 def critical_bandwidth(
     X: ArrayLike, labels: ArrayLike, sigma: float, *, n_clusters: int, kernel: Kernel = RBF(),  # noqa: B008
     method: Method = "certified", depth: int = 10, rtol: float = 2**-20, limiting: str | None = None,
+    limit: float | None = None,
 ) -> CriticalValue:  # fmt: skip
     """Find the smallest bandwidth above `sigma` at which one assignment step from a partition moves a point.
 
@@ -84,9 +85,10 @@ def critical_bandwidth(
     labels : array-like of int, shape (n,)
         Partition to which kernel k-means has converged at `sigma`, clusters from 0 to n_clusters - 1.
     sigma : float
-        Bandwidth, in squared units of X.
+        Bandwidth, in squared units of X; for another kernel the value of its parameter, such as a degree.
     n_clusters : int
     kernel : Kernel
+        Of a `KernelSum` the critical value of the parameter that it leaves open.
     method : {"certified", "dyadic", "newton", "bisection"}
         ``"certified"`` cannot step over a critical value; about one kernel pass. ``"dyadic"`` is the paper's
         Algorithm 2, ``"newton"`` its first approach, ``"bisection"`` its BinarySearch (absolute precision 1e-3, up
@@ -97,6 +99,9 @@ def critical_bandwidth(
         Relative precision of ``"certified"`` and ``"newton"``, from 1e-12 to 0.1.
     limiting : {None, "close", "movers"}
         ``"dyadic"``: look only at points whose two best proximities are close, or at those that moved the first time.
+    limit : float or None
+        Value beyond which nothing is wanted: `sigma` is ``inf`` if nothing is found up to there. None for the kernel's
+        own, which is a degree of 64 for a polynomial kernel; the others have none.
 
     Returns
     -------
@@ -118,8 +123,20 @@ def critical_bandwidth(
     bound = kernel.on(X)
     check_n_clusters(n_clusters, bound.pairs.n)
     partition = Partition(check_labels(labels, bound.pairs.n, n_clusters), n_clusters)
-    start = evaluate(bound.pairs, partition, bound.t(check_positive(sigma, "sigma")))
-    return find_critical(bound, partition, start, method=method, depth=depth, rtol=rtol, limiting=limiting)
+    start = evaluate(bound.pairs, partition, bound.t(check_positive(sigma, bound.parameter)))
+    limit = bound.limit if limit is None else check_positive(limit, "limit")
+    if limit <= sigma:
+        raise InputError(f"limit is {limit:.6g}: it must be above {bound.parameter}, {sigma:.6g}.")
+    check_method(bound, method)
+    return find_critical(bound, partition, start, method=method, depth=depth, rtol=rtol, limiting=limiting, limit=limit)
+
+
+def check_method(kernel: KernelOnData, method: str) -> None:
+    """Raise InputError where a method cannot work with a kernel."""
+    if method == "dyadic" and kernel.pairs.mixed:
+        raise InputError(
+            "method is 'dyadic': powers of a sum of kernels are no sum of such kernels; give method='certified'."
+        )
 
 
 def find_critical(
@@ -128,7 +145,8 @@ def find_critical(
 ) -> CriticalValue:  # fmt: skip
     """Find the critical value of a partition from its sums at some t; see `critical_bandwidth`.
 
-    `limit` is a bandwidth beyond which nothing is wanted: `sigma` is ``inf`` if nothing is found up to there.
+    `limit` is a bandwidth beyond which nothing is wanted: `sigma` is ``inf`` if nothing is found up to there. A kernel
+    that sharpens with its parameter needs one.
     """
     check_choice(method, "method", METHODS)
     check_choice(limiting, "limiting", LIMITING)
@@ -164,17 +182,19 @@ def _certified(
     stop_t = kernel.t(limit) if math.isfinite(limit) else 0.0
     found = certified.find(kernel.pairs, partition, start, rtol=rtol, stop_t=stop_t)
     sigma = kernel.sigma(found.t)
-    return CriticalValue(sigma, kernel.sigma(found.quiet_to), found.labels, found.t > 0.0, 0.0, found.uncertified)
+    return CriticalValue(sigma, kernel.sigma(found.quiet_to), found.labels, found.t != 0.0, 0.0, found.uncertified)
 
 
 def _dyadic(
     kernel: KernelOnData, partition: Partition, start: Evaluation, depth: int, limiting: str | None
 ) -> CriticalValue:
-    found = dyadic.find(kernel.pairs, partition, start, depth=depth, limiting=limiting)
+    found = dyadic.find(kernel.pairs, partition, start, depth=depth, limiting=limiting, sharper=kernel.sharpens)
     sigma = kernel.sigma(start.t)
+    exponents = (found.numerator, found.denominator), (found.quiet_numerator, found.quiet_denominator)
+    values = [sigma * p / q if kernel.sharpens else sigma * q / p for p, q in exponents]
     return CriticalValue(
-        sigma=sigma * found.denominator / found.numerator,
-        below=sigma * found.quiet_denominator / found.quiet_numerator,
+        sigma=values[0],
+        below=values[1],
         labels=found.labels,
         changed=found.changed,
         passes=0.0,

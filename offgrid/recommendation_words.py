@@ -1,6 +1,6 @@
 """Why a clustering is recommended, in sentences for people.
 
-Entry point: `reasons`.
+Entry points: `reasons`, and `headline`, the shortest of them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,20 @@ def reasons(found: RecommendedPartition) -> tuple[str, ...]:
     if len(found.candidates) <= found.n_tried:
         sentences.append(_left_out(found))
     return tuple(sentences)
+
+
+def headline(found: RecommendedPartition) -> str:
+    """Return the reason for a recommendation as a clause, what follows "because"."""
+    if found.n_tried == 0:
+        return "there is nothing to choose"
+    share = _percent(found.cost)
+    if math.isinf(found.sigma):
+        clearly = "" if found.n_partitions == 1 else " clearly"
+        return f"no bandwidth keeps near neighbours together{clearly} better: {share} of them lie in another cluster"
+    return (
+        f"its clustering keeps near neighbours together best: {share} of them lie in another cluster, "
+        f"{_percent(found.kmeans.cost)} with k-means"
+    )
 
 
 def _sample(found: RecommendedPartition) -> str:

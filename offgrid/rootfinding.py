@@ -55,8 +55,9 @@ def newton(
     while high - low > rtol * low:
         margin, slope = _smallest_margin(evaluation, partition)
         at = kernel.sigma(evaluation.t)
-        # dg / dsigma = -dg / dt * t / sigma
-        root = at + margin * at / (slope * evaluation.t) if slope != 0.0 else math.nan
+        # dg / dsigma = -dg / dt * t / sigma where t = 1 / sigma, dg / dt * t / sigma where t = -sigma
+        step = margin * at / (slope * evaluation.t) if slope != 0.0 else math.nan
+        root = at - step if kernel.sharpens else at + step
         # just past the root, and never nearer to an end than a hundredth of the bracket or the precision asked for
         edge = min(0.01 * (high - low), 0.4 * rtol * low)
         sigma = root + edge if root + edge < high else root
