@@ -74,6 +74,20 @@
             return written === current ? window.dash_clientside.no_update : written;
         },
 
+        /* The page one is on, for the eye and for screen readers. */
+        markPage(pathname, links) {
+            const on = links.map(({page}) => (page === "/" ? pathname === "/" : pathname.startsWith(page)));
+            window.requestAnimationFrame(() => {
+                document.querySelectorAll(".nav .nav-link").forEach((link, place) => {
+                    link.toggleAttribute("aria-current", on[place]);
+                    if (on[place]) {
+                        link.setAttribute("aria-current", "page");
+                    }
+                });
+            });
+            return on.map((here) => (here ? "nav-link nav-link-on" : "nav-link"));
+        },
+
         noteWidth(_provider, current) {
             return NARROW.matches === current ? window.dash_clientside.no_update : NARROW.matches;
         },

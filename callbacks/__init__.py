@@ -7,6 +7,7 @@ from dash import Dash
 from callbacks import (
     background,
     clusterings_panel,
+    experiments,
     explore,
     export_menu,
     kernel_section,
@@ -23,6 +24,7 @@ def register_all(app: Dash, services: Services) -> None:
     """Attach every callback and page to the application."""
     shell.register(app)
     explore.register(app, services)
+    experiments.register(app, services.settings)
     settings_panel.register(app, services)
     kernel_section.register(app)
     background.register(app, services.settings)

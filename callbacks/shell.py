@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dash import ClientsideFunction, Dash, Input, Output, State
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State
 
 from layouts import ids
 
@@ -14,6 +14,12 @@ def register(app: Dash) -> None:
         Output(ids.SCHEME, "data"),
         Input(ids.PROVIDER, "id"),
         State(ids.SCHEME, "data"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("offgrid", "markPage"),
+        Output(ids.nav_link(ALL), "className"),
+        Input("_pages_location", "pathname"),
+        State(ids.nav_link(ALL), "id"),
     )
     app.clientside_callback(
         ClientsideFunction("offgrid", "noteWidth"),

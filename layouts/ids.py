@@ -8,7 +8,6 @@ from __future__ import annotations
 # Shell ---------------------------------------------------------------------------------------------------------------
 PROVIDER = "provider"  # MantineProvider; forceColorScheme
 THEME_TOGGLE = "theme-toggle"  # ColorSchemeToggle
-NAV_EXPLORE = "nav-explore"
 NOTIFICATIONS = "notifications"  # NotificationContainer; sendNotifications
 LIVE = "live"  # visually hidden aria-live region; children
 
@@ -122,6 +121,26 @@ TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
 TABLE = "table"  # AgGrid; rowData, columnDefs
 TABLE_COUNT = "table-count"  # children: "9 of 48"
 TABLE_FILTER = "table-filter"  # Select "long", "newest" or "all"
+
+
+# Experiments ---------------------------------------------------------------------------------------------------------
+SCALING_GRAPH = "scaling-graph"  # Graph; figure
+RERUN = "rerun"  # Store: {"table", "id", "line", "error"} of the rerun that was asked for last on this page
+RERUN_CARRY_OUT = "rerun-carry-out"  # Store: {"id", "nonce"}; a change has it carried out in the background
+RERUN_TICK = "rerun-tick"  # Store: anything that changes whenever the rerun may have changed
+RERUN_DONE = "rerun-done"  # Store: written when the background callback returns
+RERUN_POLL = "rerun-poll"  # Interval; disabled while no rerun is active
+RERUN_RUNS = "rerun-runs"  # NumberInput: runs of a rerun
+
+
+def rerun_part(part: str, line: str) -> dict[str, str]:
+    """Return the id of a line's part: "button", "cancel", "said" (what a rerun says) or "found" (its figures)."""
+    return {"type": f"rerun-{part}", "line": line}
+
+
+def nav_link(address: str) -> dict[str, str]:
+    """Return the id of the header's link to a page."""
+    return {"type": "nav-link", "page": address}
 
 
 def clustering_graph(place: int) -> dict[str, object]:

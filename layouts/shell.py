@@ -12,6 +12,9 @@ from dash.development.base_component import Component
 from layouts import ids
 from layouts.parts import icon
 
+# The pages of the header, by title and address; a page is on where the address begins with its own.
+PAGES = (("Explore", "/"), ("Experiments", "/experiments"))
+
 THEME = {
     "fontFamily": "var(--font)",
     "fontFamilyMonospace": "var(--font-mono)",
@@ -52,10 +55,14 @@ def _header() -> Component:
                 className="brand",
             ),
             html.Nav(
-                dcc.Link("Explore", href="/", id=ids.NAV_EXPLORE, className="nav-link nav-link-on"),
+                [
+                    dcc.Link(title, href=address, id=ids.nav_link(address), className="nav-link")
+                    for title, address in PAGES
+                ],
                 className="nav",
                 **{"aria-label": "Pages"},
             ),
+            _pages_menu(),
             dmc.ColorSchemeToggle(
                 id=ids.THEME_TOGGLE,
                 lightIcon=icon("moon"),
@@ -66,4 +73,26 @@ def _header() -> Component:
                 **{"aria-label": "Light or dark"},
             ),
         ],
+    )
+
+
+def _pages_menu() -> Component:
+    """Return the same pages behind one button, for a narrow screen."""
+    return html.Div(
+        className="pages-menu",
+        children=dmc.Menu(
+            position="bottom-end",
+            children=[
+                dmc.MenuTarget(
+                    html.Span(icon("menu"), className="pages-menu-words"),
+                    boxWrapperProps={
+                        "component": "button",
+                        "type": "button",
+                        "className": "menu-button pages-menu-button",
+                        "aria-label": "Pages",
+                    },
+                ),
+                dmc.MenuDropdown([dmc.MenuItem(title, href=address) for title, address in PAGES]),
+            ],
+        ),
     )

@@ -12,15 +12,18 @@ from typing import Any
 from offgrid.datasets.fetching import HOMES, SOURCES
 from offgrid.datasets.model import listed
 from offgrid.errors import InputError
-from offgrid.experiments import cases, quality, scaling, searching
+from offgrid.experiments import cases, summaries
 from offgrid.experiments.progress import Tell
 
 Measure = Callable[[int, Tell], dict[str, Any]]
 
 # What is measured for each table: Tables 2 and 3 are made from the same runs.
 KINDS = {"2": "quality", "3": "quality", "4": "searching", "figure": "scaling"}
-_ROWS = {"2": quality.quality_rows, "3": quality.seconds_rows, "4": searching.rows, "figure": scaling.rows}
-_DIGITS = tuple(f"mnist-{n}" for n in scaling.SIZES)
+_ROWS = {
+    "2": summaries.quality_rows, "3": summaries.seconds_rows, "4": summaries.searching_rows,
+    "figure": summaries.scaling_rows,
+}  # fmt: skip
+_DIGITS = tuple(f"mnist-{n}" for n in cases.SIZES)
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -68,6 +71,8 @@ def open_line(kind: str, name: str, folder: Path | None) -> tuple[Measure, str]:
     InputError
         Where there is no such line, or its data are not here.
     """
+    from offgrid.experiments import quality, scaling, searching  # the engine takes a second to load
+
     check(kind, name)
     if source(name, folder) is None:
         raise InputError(how_to_get(name))

@@ -23,6 +23,7 @@ from offgrid.errors import InputError
 SEED = 0
 ENVIRONMENT = "OFFGRID_BENCHMARK_DATA"
 DIGITS_FILE = "mnist_8k.npz"
+SIZES = (1000, 2000, 4000, 8000)  # digits in the samples of Figure 1
 
 
 class _Set(NamedTuple):

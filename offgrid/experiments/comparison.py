@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from offgrid.experiments.cases import SETS
 from offgrid.experiments.store import load_about, load_paper, load_rows
+from offgrid.experiments.summaries import METHODS, SEARCHES
 
 Rows = Sequence[Mapping[str, Any]]
 Against = Literal["difference", "ratio", "none"]
@@ -28,8 +29,6 @@ PAPER_RUNS = 50
 _ROUNDING = 0.0005  # the paper prints three decimals
 _PAPER_QUALITY = {"mknn": "mknn", "grid": "grid", "dyadic": "ours"}
 _PAPER_SEARCH = {"bisection": "binary", "dyadic": "ours"}
-_QUALITY = ("mknn", "grid", "dyadic", "certified")
-_SEARCHING = ("bisection", "dyadic", "certified")
 
 
 class Column(NamedTuple):
@@ -110,19 +109,19 @@ class Line:
 def columns(table: str) -> tuple[Column, ...]:
     """Return the columns of a table, in order."""
     if table == "2":
-        return tuple(Column(method, what, "difference") for what in ("nmi", "cnnc") for method in _QUALITY)
+        return tuple(Column(method, what, "difference") for what in ("nmi", "cnnc") for method in METHODS)
     if table == "3":
         return (
-            *(Column(method, "seconds_median", "ratio") for method in _QUALITY),
-            *(Column(method, "passes", "none") for method in _QUALITY),
+            *(Column(method, "seconds_median", "ratio") for method in METHODS),
+            *(Column(method, "passes", "none") for method in METHODS),
         )
     if table == "4":
         return (
-            *(Column(method, "seconds", "ratio") for method in _SEARCHING),
-            *(Column(method, "speedup", "ratio") for method in _SEARCHING[1:]),
-            *(Column(method, "relative_error", "ratio") for method in _SEARCHING),
+            *(Column(method, "seconds", "ratio") for method in SEARCHES),
+            *(Column(method, "speedup", "ratio") for method in SEARCHES[1:]),
+            *(Column(method, "relative_error", "ratio") for method in SEARCHES),
         )
-    return tuple(Column(method, "seconds_per_value", "none") for method in _QUALITY)
+    return tuple(Column(method, "seconds_per_value", "none") for method in METHODS)
 
 
 def lines(table: str, rows: Rows) -> tuple[Line, ...]:

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 from offgrid.experiments.comparison import CLOSE, Line, about, shipped, title_of
-from offgrid.experiments.gaps import COLUMNS_CASE, SQUARES
 from offgrid.experiments.store import load_rows
+from offgrid.experiments.summaries import COLUMNS_CASE, METHODS, SQUARES
 
 _PRECISION = 2.0**-20
 _TENTH = 0.1
@@ -268,7 +268,7 @@ def _searching_notes(found: Sequence[Line]) -> tuple[Note, ...]:
 
 def _scaling_answer(found: Sequence[Line]) -> tuple[str, str]:
     last = found[-1]
-    each = {method: _value(last, method, "seconds_per_value") for method in ("mknn", "grid", "dyadic", "certified")}
+    each = {method: _value(last, method, "seconds_per_value") for method in METHODS}
     growth = {method: each[method] / _value(found[0], method, "seconds_per_value") for method in each}
     first = (
         f"On {last.title.partition('= ')[2]} digits the certified search takes {_seconds(each['certified'])} for each "

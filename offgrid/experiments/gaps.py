@@ -1,13 +1,11 @@
 """Why some figures are not the paper's: the same runs with what the text leaves open read the other way.
 
-Entry points: `COLUMNS_CASE`, `load_columns_case`, `measure`, `rows`.
+Entry points: `load_columns_case`, `squared_means`, `measure`.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -21,11 +19,10 @@ from offgrid import datasets
 from offgrid.experiments import quality
 from offgrid.experiments.cases import Case, find_file, load_case, start_partition
 from offgrid.experiments.store import rounded
+from offgrid.experiments.summaries import COLUMNS_CASE, SQUARES
 from offgrid.kmeans import KernelKMeans
 from offgrid.metrics import neighbour_ranks, normalized_mutual_information
 
-SQUARES = "mknn_squares"
-COLUMNS_CASE = "audit_columns"
 PROTOCOL = """
 As Table 2, from the same start partitions, with one thing read another way.
 
@@ -78,17 +75,3 @@ def measure(case: Case, run: int) -> dict[str, Any]:
     if case.name == COLUMNS_CASE:
         methods |= quality.measure(case, run)["methods"]
     return {"methods": methods}
-
-
-def rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Return one row for each data set and method."""
-    table = []
-    for name, every in runs.items():
-        for method in every[0]["methods"]:
-            nmi, cnnc = ([run["methods"][method][what] for run in every] for what in ("nmi", "cnnc"))
-            row = {
-                "dataset": name, "method": method, "nmi": statistics.fmean(nmi), "cnnc": statistics.fmean(cnnc),
-                "nmi_std": quality.spread(nmi), "cnnc_std": quality.spread(cnnc), "runs": len(every),
-            }  # fmt: skip
-            table.append(rounded(row.items()))
-    return table

@@ -1,6 +1,6 @@
 """Table 4: one critical value by bisection, by Algorithm 2 at depth 10, and certified; and how far off each is.
 
-Entry points: `METHODS`, `measure` (one path on one data set), `rows`.
+Entry points: `METHODS`, `measure` (one path on one data set).
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from offgrid.critical import CriticalValue, Method, find_critical
 from offgrid.engine.percentile import low_percentile
 from offgrid.experiments.cases import Case, start_partition
 from offgrid.experiments.progress import Tell, quiet
-from offgrid.experiments.store import rounded
 from offgrid.kernels import RBF
 from offgrid.lloyd import iterate
 
@@ -102,34 +100,3 @@ def measure(case: Case, run: int, tell: Tell = quiet) -> dict[str, Any]:
                 outcome["missed"] += 1
         labels, sigma = state.partition.labels, reference.sigma * 1.01
     return {"methods": found, "looked": looked, "confirmed": confirmed, "uncertified": uncertified}
-
-
-def rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Return Table 4: one row for each data set and method."""
-    table = []
-    for name, every in runs.items():
-        looked, confirmed = sum(run["looked"] for run in every), sum(run["confirmed"] for run in every)
-        if looked == 0:
-            continue
-        together = {
-            method: [value for run in every for value in run["methods"][method]["seconds"]] for method in METHODS
-        }
-        slowest = statistics.fmean(together["bisection"])
-        for method in METHODS:
-            errors = [value for run in every for value in run["methods"][method]["errors"]]
-            seconds = statistics.fmean(together[method])
-            row = {
-                "dataset": name,
-                "method": method,
-                "seconds": seconds,
-                "speedup": slowest / seconds,
-                "relative_error": statistics.fmean(errors) if errors else None,
-                "median_error": statistics.median(errors) if errors else None,
-                "largest_error": max(errors, default=None),
-                "missed": sum(run["methods"][method]["missed"] for run in every),
-                "searches": looked,
-                "references_confirmed": confirmed,
-                "runs": len(every),
-            }
-            table.append(rounded(row.items()))
-    return table

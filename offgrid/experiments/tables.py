@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from offgrid.engine import warmup
 from offgrid.engine.threads import thread_count
 from offgrid.errors import InputError
-from offgrid.experiments import cases, gaps, quality, scaling, searching
+from offgrid.experiments import cases, gaps, quality, scaling, searching, summaries
 from offgrid.experiments.cases import SEED, Case
 from offgrid.experiments.provenance import machine, versions
 from offgrid.experiments.report import show
@@ -71,25 +71,23 @@ class Experiment:
 EXPERIMENTS: dict[str, Experiment] = {
     "table1": Experiment("table_1", "Table 1: the data sets", None, 0, "", lambda _runs: []),
     "table2": Experiment(
-        "table_2", "Table 2: best NMI and c-NNC", "quality", 50, quality.PROTOCOL, quality.quality_rows
+        "table_2", "Table 2: best NMI and c-NNC", "quality", 50, quality.PROTOCOL, summaries.quality_rows
     ),
     "table3": Experiment(
-        "table_3", "Table 3: seconds of the same runs", "quality", 50, quality.PROTOCOL, quality.seconds_rows
+        "table_3", "Table 3: seconds of the same runs", "quality", 50, quality.PROTOCOL, summaries.seconds_rows
     ),
     "table4": Experiment(
-        "table_4", "Table 4: one critical value", "searching", 10, searching.PROTOCOL, searching.rows
+        "table_4", "Table 4: one critical value", "searching", 10, searching.PROTOCOL, summaries.searching_rows
     ),
     "figure1": Experiment(
-        "figure_1", "Figure 1: seconds for each value on MNIST", "scaling", 50, scaling.PROTOCOL, scaling.rows
+        "figure_1", "Figure 1: seconds for each value on MNIST", "scaling", 50, scaling.PROTOCOL, summaries.scaling_rows
     ),
-    "gaps": Experiment("gaps", "Where the text can be read another way", "gaps", 50, gaps.PROTOCOL, gaps.rows),
+    "gaps": Experiment("gaps", "Where the text can be read another way", "gaps", 50, gaps.PROTOCOL, summaries.gap_rows),
 }  # fmt: skip
 
 
-_MEASURES: dict[str, Callable[[Case, int], dict[str, Any]]] = {
-    "table1": quality.measure, "table2": quality.measure, "table3": quality.measure, "table4": searching.measure,
-    "gaps": gaps.measure,
-}  # fmt: skip
+def _measure_of(name: str) -> Callable[[Case, int], dict[str, Any]]:
+    return {"table4": searching.measure, "gaps": gaps.measure}.get(name, quality.measure)
 
 
 def default_out() -> Path:
@@ -139,7 +137,7 @@ def _units(name: str, chosen: Sequence[str], folder: Path | None) -> tuple[list[
     """Return the data sets of an experiment, and sentences about those that are not there."""
     if name == "figure1":
         digits = cases.load_digits(folder)
-        return [_digits_unit(digits, n) for n in scaling.SIZES if n <= len(digits)], []
+        return [_digits_unit(digits, n) for n in cases.SIZES if n <= len(digits)], []
     units, missing = [], []
     for chosen_name in chosen:
         case = cases.load_case(chosen_name, folder)
@@ -149,7 +147,7 @@ def _units(name: str, chosen: Sequence[str], folder: Path | None) -> tuple[list[
                 "stands in for it; name its folder with --data."
             )
             continue
-        units.append(_unit(case, _MEASURES[name]))
+        units.append(_unit(case, _measure_of(name)))
         other = gaps.load_columns_case(folder) if name == "gaps" and chosen_name == "audit" else None
         if other is not None:
             units.append(_unit(other, gaps.measure))
@@ -214,7 +212,7 @@ def _session() -> dict[str, Any]:
 def _lines(name: str, units: Sequence[Unit], kept: Runs) -> dict[str, list[dict[str, Any]]]:
     """Return all runs that are kept, by data set; of those not asked for this time, the ones written last."""
     known = {unit.name: unit.sha for unit in units}
-    order = [f"mnist-{n}" for n in scaling.SIZES] if name == "figure1" else [*cases.SETS, gaps.COLUMNS_CASE]
+    order = [f"mnist-{n}" for n in cases.SIZES] if name == "figure1" else [*cases.SETS, summaries.COLUMNS_CASE]
     found = {each: kept.of(each, known.get(each)) for each in order}
     return {each: lines for each, lines in found.items() if lines}
 
