@@ -12,6 +12,7 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_up
 from dash.development.base_component import Component
 
 from callbacks.explore import look_of_request
+from callbacks.state import Look
 from figures import words
 from figures.experiments import scaling_figure
 from layouts import experiments, experiments_table, ids
@@ -44,13 +45,15 @@ def register(app: Dash, settings: Settings) -> None:
     _register_background(app, settings)
 
     @app.callback(
-        Output(ids.SCALING_GRAPH, "figure"),
+        Output(ids.scaling_graph(ALL), "figure"),
         Input(ids.SCHEME, "data"),
         Input(ids.NARROW, "data"),
+        State(ids.scaling_graph(ALL), "id"),
         prevent_initial_call=True,
     )
-    def update_scaling_figure(scheme: str, narrow: bool) -> Any:
-        return drawn_scaling("dark" if scheme == "dark" else "light", narrow=bool(narrow))
+    def update_scaling_figure(scheme: str, narrow: bool, drawn: list[Any]) -> Any:
+        look = Look.of(scheme, narrow)
+        return [drawn_scaling(look.scheme, narrow=look.narrow) for _ in drawn]
 
 
 def _register_reruns(app: Dash, store: RerunStore) -> None:

@@ -15,7 +15,7 @@ from dash.development.base_component import Component
 
 from layouts import experiments_table, ids
 from layouts.experiments_table import RerunView
-from layouts.parts import help_mark, section_title, settings_section
+from layouts.parts import help_mark, section_title, settings_section, unbroken
 from offgrid.experiments.comparison import Column, Line
 from offgrid.experiments.findings import Note
 
@@ -73,8 +73,8 @@ def page(view: ExperimentView, *, rerun: Mapping[str, Any], figure: Any = None) 
                     *([html.P(view.alert, className="notice notice-warn", role="status")] if view.alert else []),
                     html.Div(
                         [
-                            html.H2(view.answer, className="summary-answer"),
-                            html.P(view.worth, className="summary-worth"),
+                            html.H2(unbroken(view.answer), className="summary-answer"),
+                            html.P(unbroken(view.worth), className="summary-worth"),
                         ],
                         className="summary",
                     ),
@@ -150,7 +150,7 @@ def _aside(chosen: str) -> Component:
 def _drawing(figure: Any) -> Component:
     keys = (
         ("certified", "certified"), ("dyadic", "dyadic"), ("mknn", "mknn"), ("grid", "grid"),
-        ("paper", "hollow: the paper’s Table 3, on its own data"),
+        ("paper", "hollow: the paper's Table 3, on its own data"),
     )  # fmt: skip
     legend = [
         html.Span([html.Span(className=f"key key-{key}", **{"aria-hidden": "true"}), text], className="legend-entry")
@@ -162,7 +162,7 @@ def _drawing(figure: Any) -> Component:
             section_title("Seconds for each value of σ", right=html.Div(legend, className="legend")),
             html.Div(
                 dcc.Graph(
-                    id=ids.SCALING_GRAPH,
+                    id=ids.scaling_graph("figure"),
                     figure=figure,
                     className="scaling-graph",
                     responsive=True,
@@ -176,7 +176,9 @@ def _drawing(figure: Any) -> Component:
 
 
 def _reasons(view: ExperimentView) -> Component:
-    items = [html.Li(note.text, id=experiments_table.note_id(place)) for place, note in enumerate(view.notes, 1)]
+    items = [
+        html.Li(unbroken(note.text), id=experiments_table.note_id(place)) for place, note in enumerate(view.notes, 1)
+    ]
     where = (
         html.Ol(items, className="reasons") if items else html.P("Nowhere by more than chance.", className="reasons")
     )

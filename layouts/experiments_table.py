@@ -32,17 +32,17 @@ HEADINGS = {
 }
 DEFINITIONS = {
     "seconds_median": "Time of one search of both levels, or of all values of a baseline: the median of our runs, the "
-    "mean of the paper’s.",
+    "mean of the paper's.",
     "passes": "Work that does not depend on the machine: kernel entries evaluated, in units of n², mean of the runs.",
     "seconds": "Time to find the next critical value once, mean over the searches.",
-    "speedup": "Seconds of bisection over the method’s.",
+    "speedup": "Seconds of bisection over the method's.",
     "relative_error": "|found − true| / true, mean over the searches; true is the certified value to 10⁻⁹.",
     "seconds_per_value": "All that a method takes, over the number of values of σ that it came to, 13 at most.",
 }
 HOW_TO_READ = {
-    "2": "ours above, the paper’s below with ours less the paper’s",
-    "3": "ours above, the paper’s below with ours as a share of it",
-    "4": "ours above, the paper’s below with ours as a share of it",
+    "2": "ours above, the paper's below with ours less the paper's",
+    "3": "ours above, the paper's below with ours as a share of it",
+    "4": "ours above, the paper's below with ours as a share of it",
     "figure": "mean of the runs",
 }
 _BAR_SPAN = 2.0  # the bar is full at twice the difference that counts as close
@@ -97,13 +97,13 @@ def section(
     return html.Section(
         className="section",
         children=[
-            section_title("Ours and the paper’s", HOW_TO_READ[table]),
+            section_title("Ours and the paper's", HOW_TO_READ[table]),
             html.Div(
                 html.Table([_head(columns), *body], className=f"figures figures-{table}"),
                 className="figures-frame",
                 tabIndex="0",
                 role="region",
-                **{"aria-label": "Ours and the paper’s figures"},
+                **{"aria-label": "Ours and the paper's figures"},
             ),
         ],
     )
@@ -184,7 +184,7 @@ def _beside(column: Column, figure: Figure, line: Line) -> tuple[str, str]:
         if column.against != "difference" or figure.value is None:
             return "", ""
         dyadic = line.figures["dyadic", column.what].value
-        return ("dyadic", signed(figure.value - dyadic)) if dyadic is not None else ("", "")
+        return ("over dyadic", signed(figure.value - dyadic)) if dyadic is not None else ("", "")
     printed = number(figure.printed, column.what)
     if column.against == "difference":
         return printed, signed(figure.difference)

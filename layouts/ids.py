@@ -124,13 +124,17 @@ TABLE_FILTER = "table-filter"  # Select "long", "newest" or "all"
 
 
 # Experiments ---------------------------------------------------------------------------------------------------------
-SCALING_GRAPH = "scaling-graph"  # Graph; figure
 RERUN = "rerun"  # Store: {"table", "id", "line", "error"} of the rerun that was asked for last on this page
 RERUN_CARRY_OUT = "rerun-carry-out"  # Store: {"id", "nonce"}; a change has it carried out in the background
 RERUN_TICK = "rerun-tick"  # Store: anything that changes whenever the rerun may have changed
 RERUN_DONE = "rerun-done"  # Store: written when the background callback returns
 RERUN_POLL = "rerun-poll"  # Interval; disabled while no rerun is active
 RERUN_RUNS = "rerun-runs"  # NumberInput: runs of a rerun
+
+
+def scaling_graph(table: str) -> dict[str, str]:
+    """Return the id of the plot on the page of a table: only Figure 1 has one."""
+    return {"type": "scaling-graph", "table": table}
 
 
 def rerun_part(part: str, line: str) -> dict[str, str]:

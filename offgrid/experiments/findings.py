@@ -58,9 +58,9 @@ def provenance(table: str) -> str:
     last, versions = sessions[-1], made["versions"]
     machine = last["machine"]
     threads = last["threads"]
+    first, final = (end(one["date"][:10] for one in sessions) for end in (min, max))
     return (
-        f"Measured from {min(one['date'] for one in sessions)[:10]} to {max(one['date'] for one in sessions)[:10]} on "
-        f"{machine['cpu']}, {threads} {'thread' if threads == 1 else 'threads'}, while other work ran on the same "
+        f"Measured {f'on {first}' if first == final else f'from {first} to {final}'} on {machine['cpu']}, {threads} {'thread' if threads == 1 else 'threads'}, while other work ran on the same "
         f"machine; Python {versions['python']}, NumPy {versions['numpy']}, numba {versions['numba']}."
     )
 
