@@ -55,13 +55,12 @@ def provenance(table: str) -> str:
     sessions: list[dict[str, Any]] = made.get("sessions", [])
     if not sessions:
         return ""
-    last, versions = sessions[-1], made["versions"]
-    machine = last["machine"]
-    threads = last["threads"]
-    first, final = (end(one["date"][:10] for one in sessions) for end in (min, max))
+    machine, threads, versions = sessions[-1]["machine"], sessions[-1]["threads"], made["versions"]
+    first, last = (end(one["date"][:10] for one in sessions) for end in (min, max))
+    when = f"on {first}" if first == last else f"from {first} to {last}"
     return (
-        f"Measured {f'on {first}' if first == final else f'from {first} to {final}'} on {machine['cpu']}, {threads} {'thread' if threads == 1 else 'threads'}, while other work ran on the same "
-        f"machine; Python {versions['python']}, NumPy {versions['numpy']}, numba {versions['numba']}."
+        f"Measured {when} on {machine['cpu']}, {threads} {'thread' if threads == 1 else 'threads'}, while other work ran "
+        f"on the same machine; Python {versions['python']}, NumPy {versions['numpy']}, numba {versions['numba']}."
     )
 
 

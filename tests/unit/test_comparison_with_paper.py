@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -173,7 +174,7 @@ class TestAgain:
             run = measure(0, lambda share, doing, told=told: told.append((share, doing)))
             assert source == "built in"
             assert told[0][0] == 0.0
-            assert all(before < after < 1.0 for (before, _), (after, _) in zip(told, told[1:], strict=False))
+            assert all(before < after < 1.0 for (before, _), (after, _) in pairwise(told))
             for table in tables:
                 made = comparison.lines(table, again.rows(table, "flame", [run]))
                 assert [(each.name, each.runs) for each in made] == [("flame", 1)]
