@@ -78,7 +78,8 @@ def _layout(points: Sequence[tuple[int, str, float, float]], last: int, scheme: 
         "margin": {"l": 52, "r": 72, "t": 12, "b": 44},
         "annotations": _labels(ends, last, scheme),
         "xaxis": {
-            **axis, "tickvals": [200, 500, *sizes], "tickformat": ",", "showline": True, "linecolor": colours.border,
+            **axis, "tickvals": [200, sizes[0], sizes[-1]] if narrow else [200, 500, *sizes], "tickformat": ",",
+            "tickangle": 0, "showline": True, "linecolor": colours.border,
             "title": {"text": "points n, logarithmic", "font": {"size": 12, "color": colours.muted}},
         },
         "yaxis": {

@@ -31,18 +31,18 @@ HEADINGS = {
     "seconds_per_value": "Seconds for each value of σ",
 }
 DEFINITIONS = {
-    "seconds_median": "Time of one search of both levels, or of all values of a baseline: the median of our runs, the "
-    "mean of the paper's.",
+    "seconds_median": "Processor time of one search of both levels, or of all values of a baseline: the median of our "
+    "runs, the mean of the paper's.",
     "passes": "Work that does not depend on the machine: kernel entries evaluated, in units of n², mean of the runs.",
-    "seconds": "Time to find the next critical value once, mean over the searches.",
+    "seconds": "Processor time to find the next critical value once, mean over the searches.",
     "speedup": "Seconds of bisection over the method's.",
     "relative_error": "|found − true| / true, mean over the searches; true is the certified value to 10⁻⁹.",
-    "seconds_per_value": "All that a method takes, over the number of values of σ that it came to, 13 at most.",
+    "seconds_per_value": "All the processor time of a method, over the number of values of σ that it came to, 13 at most.",
 }
 HOW_TO_READ = {
     "2": "ours above, the paper's below with ours less the paper's",
-    "3": "ours above, the paper's below with ours as a share of it",
-    "4": "ours above, the paper's below with ours as a share of it",
+    "3": "ours above; the paper's below, and how much less or more ours is",
+    "4": "ours above; the paper's below, and how much less or more ours is",
     "figure": "mean of the runs",
 }
 _BAR_SPAN = 2.0  # the bar is full at twice the difference that counts as close
@@ -188,7 +188,7 @@ def _beside(column: Column, figure: Figure, line: Line) -> tuple[str, str]:
     printed = number(figure.printed, column.what)
     if column.against == "difference":
         return printed, signed(figure.difference)
-    return printed, share(figure.ratio)
+    return printed, times(figure.ratio)
 
 
 def _bar(column: Column, figure: Figure) -> float | None:
@@ -275,17 +275,17 @@ def number(value: float | None, what: str) -> str:
     if what == "relative_error":
         return power(value)
     if what == "speedup":
-        return words.factor(value)
+        return f"{value:,.1f}×"
     if what == "passes":
         return f"{value:,.1f}"
-    return seconds(value)
+    return f"{value:,.3f}" if what == "seconds_median" else seconds(value)
 
 
 def seconds(value: float) -> str:
-    """Return seconds to three figures; small ones in thousandths."""
-    if value < 0.0995:
-        return f"{1000 * value:.3g} ms"
-    return f"{value:.2f} s" if value < 9.995 else f"{value:.1f} s"
+    """Return seconds to three figures, below one in thousandths."""
+    size, unit = (1000 * value, "ms") if value < 0.9995 else (value, "s")
+    decimals = max(0, 2 - math.floor(math.log10(size))) if size > 0 else 0
+    return f"{size:.{decimals}f} {unit}"
 
 
 def power(value: float) -> str:
@@ -303,8 +303,11 @@ def signed(value: float) -> str:
     return f"{'+' if value > 0 else '−'}{text}"
 
 
-def share(ratio: float | None) -> str:
-    """Return a ratio as a factor."""
+def times(ratio: float | None) -> str:
+    """Return how many times less or more one figure is than the other."""
     if ratio is None:
         return ""
-    return f"×{ratio:.2g}" if ratio < 9.95 else f"×{ratio:.0f}"
+    factor = max(ratio, 1.0 / ratio)
+    if factor < 1.05:
+        return "the same"
+    return f"{words.factor(factor)} {'more' if ratio > 1 else 'less'}"

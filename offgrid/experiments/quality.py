@@ -37,7 +37,8 @@ the sigma of lowest c-NNC to twice that, from kernel k-means run there from the 
 For each method and run the highest NMI and the lowest c-NNC of all clusterings found, which need not be the same
 one; then mean and standard deviation (over runs minus 1) over the runs.
 
-Seconds are those of the same runs; ranking neighbours for c-NNC, once for a data set, is not counted.
+Seconds are those that the processor spent, all threads together, so that other work on the machine does not count;
+nor does ranking neighbours for c-NNC, once for a data set.
 """
 
 _Labels = NDArray[np.int64]
@@ -110,7 +111,7 @@ def measure(case: Case, run: int, tell: Tell = quiet) -> dict[str, Any]:
     found = {}
     for done, (method, carry_out) in enumerate(work.items()):
         tell(done / len(work), method)
-        begin = time.perf_counter()
+        begin = time.process_time()
         records = carry_out()
-        found[method] = _summary(records, time.perf_counter() - begin)
+        found[method] = _summary(records, time.process_time() - begin)
     return {"methods": found}

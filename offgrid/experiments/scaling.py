@@ -27,8 +27,8 @@ clusters.
 Each method is limited to {VALUES} values: grid has as many, mknn tries j = 1 ... {VALUES}, and the searches stop
 after {VALUES - 1} critical values; dyadic with depths 1 and 2.
 
-Seconds for each value: all that a method takes, from the points on, over the number of values that it came to;
-ranking neighbours for c-NNC is not counted.
+Seconds for each value: all that the processor spends on a method, from the points on, over the number of values that
+it came to; ranking neighbours for c-NNC is not counted.
 """
 
 _Floats = NDArray[np.float64]
@@ -59,7 +59,7 @@ def measure(X: _Floats, run: int, tell: Tell = quiet) -> dict[str, Any]:
     found = {}
     for done, (method, carry_out) in enumerate(work.items()):
         tell(done / len(work), method)
-        begin = time.perf_counter()
+        begin = time.process_time()
         values = carry_out()
-        found[method] = rounded({"seconds": time.perf_counter() - begin, "values": values}.items())
+        found[method] = rounded({"seconds": time.process_time() - begin, "values": values}.items())
     return {"methods": found, "n": len(X)}

@@ -36,8 +36,8 @@ Plain NumPy checks it: no point moves at eight values up to it, and one moves a 
 Relative error is |found - reference| / reference. Where a method saw no point move, it is missed, and no error is
 counted.
 
-Seconds are those of one search from sums that are at hand, the median of three. The speed-up is the mean of
-bisection's seconds over the mean of the method's.
+Seconds are those that the processor spends on one search from sums that are at hand, the median of three. The speed-up
+is the mean of bisection's seconds over the mean of the method's.
 """
 
 _MAX_ITER = 300
@@ -89,9 +89,9 @@ def measure(case: Case, run: int, tell: Tell = quiet) -> dict[str, Any]:
         for method in METHODS:
             taken = []
             for _ in range(_TIMES):
-                begin = time.perf_counter()
+                begin = time.process_time()
                 value = find_critical(kernel, state.partition, state.evaluation, method=method, depth=DEPTH)
-                taken.append(time.perf_counter() - begin)
+                taken.append(time.process_time() - begin)
             outcome = found[method]
             outcome["seconds"].append(float(f"{statistics.median(taken):.6g}"))
             if value.changed and math.isfinite(value.sigma):

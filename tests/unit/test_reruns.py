@@ -273,7 +273,7 @@ class TestPage:
         for words in ("Aggregation", "0.872", "0.203", "Audit: the paper does not say which 23"):
             assert words in page
         assert "11.7×" in text_of(page_callbacks.page(store, "4", None))
-        assert "10.8 s" in text_of(page_callbacks.page(store, "3", None))
+        assert "10.757" in text_of(page_callbacks.page(store, "3", None))
         assert "n = 8,000" in text_of(page_callbacks.page(store, "figure", None))
 
     def test_an_address_that_is_wrong(self, store: RerunStore) -> None:
@@ -301,12 +301,16 @@ class TestPage:
         (experiments_table.number(None, "nmi"), "–"),
         (experiments_table.number(0.0461, "seconds"), "46.1 ms"),
         (experiments_table.number(10.757, "seconds"), "10.8 s"),
-        (experiments_table.number(0.617, "seconds_median"), "0.62 s"),
+        (experiments_table.number(0.002, "seconds"), "2.00 ms"),
+        (experiments_table.number(0.617, "seconds_median"), "0.617"),
+        (experiments_table.number(13.72, "speedup"), "13.7×"),
         (experiments_table.number(9.1e-7, "relative_error"), "9.1×10⁻⁷"),
         (experiments_table.signed(-0.0161), "−0.016"),
         (experiments_table.signed(0.0004), "±0"),
-        (experiments_table.share(0.634), "×0.63"),
-        (experiments_table.share(24.2), "×24"),
+        (experiments_table.times(0.4), "2.5× less"),
+        (experiments_table.times(24.2), "24× more"),
+        (experiments_table.times(0.98), "the same"),
+        (experiments_table.times(None), ""),
     ],
 )
 def test_numbers(text: str, expected: str) -> None:
