@@ -74,22 +74,14 @@
             return written === current ? window.dash_clientside.no_update : written;
         },
 
-        /* The page one is on, for the eye and for screen readers. */
-        markPage(pathname, links) {
-            const on = links.map(({page}) => (page === "/" ? pathname === "/" : pathname.startsWith(page)));
-            window.requestAnimationFrame(() => {
-                document.querySelectorAll(".nav .nav-link").forEach((link, place) => {
-                    link.toggleAttribute("aria-current", on[place]);
-                    if (on[place]) {
-                        link.setAttribute("aria-current", "page");
-                    }
-                });
-            });
-            return on.map((here) => (here ? "nav-link nav-link-on" : "nav-link"));
-        },
-
         noteWidth(_provider, current) {
             return NARROW.matches === current ? window.dash_clientside.no_update : NARROW.matches;
+        },
+
+        /* The navigation marks the page that one is on, and the one that it belongs to. */
+        markPage(path, ...addresses) {
+            const inside = (address) => path === address || (address !== "/" && path.startsWith(`${address}/`));
+            return addresses.map((address) => (inside(address) ? "nav-link nav-link-on" : "nav-link"));
         },
 
         openSettings(_open, _close, _backdrop, _run, panelClass, backdropClass) {

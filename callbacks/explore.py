@@ -56,6 +56,7 @@ def register(app: Dash, services: Services) -> None:
         Input(ids.RUN, "data"),
         Input(ids.SELECTION, "data"),
         Input(ids.SHOWN, "data"),
+        Input(ids.TABS, "value"),
     )
 
 
@@ -67,7 +68,7 @@ def page(services: Services, query: Mapping[str, str]) -> Component:
     points = known_points(services, asked)
     chosen = parse_selection(query.get("select"))
     view = result_view(services, asked, run, chosen, look, opened.alert)
-    axes = axes_view(services, points)
+    axes = axes_view(services, asked)
     run_data: dict[str, Any] = {"query": asked.to_query()}
     if run is not None:
         run_data["id"] = run.id
@@ -79,6 +80,7 @@ def page(services: Services, query: Mapping[str, str]) -> Component:
         path_figure=drawn_path(view),
         panes=framed_panes(view),
         axes=axes,
+        tab=query.get("tab", ""),
         selection=store_of_selection(view, chosen),
         max_upload_mb=services.settings.max_upload_mb,
         run=run_data,

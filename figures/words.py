@@ -1,7 +1,7 @@
 """Numbers as people read them: bandwidths, measures, factors and counts, with true minus, thousands commas and units.
 
-Entry points: `sigma` (prose and headings), `bandwidth` (with its name), `sigma_exact` (tables), `measure`, `factor`,
-`at_most`, `lasting`, `count`, `plural`, `clip`, `duration`.
+Entry points: `sigma` (prose and headings), `bandwidth` (with its name), `sigma_exact` (tables), `measure`, `share`,
+`factor`, `at_most`, `lasting`, `count`, `plural`, `clip`, `duration`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,13 @@ def measure(value: float, decimals: int = 3) -> str:
 def cost(value: float, error: float) -> str:
     """Return c-NNC, with its standard error where it is an estimate."""
     return f"{measure(value)} ± {measure(error)}" if error > 0.0 else measure(value)
+
+
+def share(value: float) -> str:
+    """Return a number from 0 to 1 to three figures ("0.820", "0.00375", "2.1×10⁻⁹")."""
+    if value == 0 or value >= 0.0001:
+        return _significant(value, 3) if 0 < value < 0.1 else measure(value)
+    return _scientific(value, 2)
 
 
 def factor(value: float) -> str:

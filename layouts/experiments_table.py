@@ -37,7 +37,7 @@ DEFINITIONS = {
     "seconds": "Processor time to find the next critical value once, mean over the searches.",
     "speedup": "Seconds of bisection over the method's.",
     "relative_error": "|found − true| / true, mean over the searches; true is the certified value to 10⁻⁹.",
-    "seconds_per_value": "All the processor time of a method, over the number of values of σ that it came to, 13 at most.",
+    "seconds_per_value": "The processor time of a method over the number of values of σ that it came to, at most 13.",
 }
 HOW_TO_READ = {
     "2": "ours above, the paper's below with ours less the paper's",

@@ -39,8 +39,8 @@ def export_menu(sigma: float | None = None) -> Component:
                     dmc.MenuItem("Whole run, JSON", id=ids.EXPORT_RUN_JSON),
                     dmc.MenuDivider(),
                     dmc.MenuLabel("Figures"),
-                    dmc.MenuItem("Path and clusterings, PNG", id=ids.EXPORT_PNG),
-                    dmc.MenuItem("Path and clusterings, SVG", id=ids.EXPORT_SVG),
+                    dmc.MenuItem("Figures on the page, PNG", id=ids.EXPORT_PNG),
+                    dmc.MenuItem("Figures on the page, SVG", id=ids.EXPORT_SVG),
                 ]
             ),
         ],

@@ -50,6 +50,18 @@ DEFINITIONS = {
         "Adjusted Rand index: on how many pairs of points clustering and labels agree, corrected for chance. 1 is the "
         "same partition, 0 what chance gives. No unit."
     ),
+    "Diagonal dominance": (
+        "The share of the diagonal, each row with itself, in the sum of all entries of the kernel matrix. 1 means that "
+        "no two rows are alike: nothing can move. 1 over the number of rows means that all are alike. No unit."
+    ),
+    "Mean within clusters": (
+        "The kernel's mean over all pairs of different rows in the same cluster, in units of its largest entry: 1 is "
+        "as alike as a row is to itself, 0 nothing in common. No unit."
+    ),
+    "Mean between clusters": (
+        "The kernel's mean over all pairs of rows in different clusters, in units of its largest entry. The further "
+        "below the mean within clusters, the clearer the kernel tells the clusters apart. No unit."
+    ),
 }
 
 
@@ -128,7 +140,7 @@ def select(
     )
 
 
-_UNBROKEN = re.compile(r"((?:σ|degree) = [^ ]*[^ ,.;]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
+_UNBROKEN = re.compile(r"((?:σ|degree) = [^ ]*[^ ,.;:]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
 
 
 def unbroken(text: str) -> list[Any]:

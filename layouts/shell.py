@@ -1,6 +1,6 @@
 """What surrounds every page: provider, header with the navigation, notifications.
 
-Entry point: `shell`.
+Entry points: `shell` and `PAGES`, what the navigation names.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from dash.development.base_component import Component
 from layouts import ids
 from layouts.parts import icon
 
-# The pages of the header, by title and address; a page is on where the address begins with its own.
-PAGES = (("Explore", "/"), ("Experiments", "/experiments"))
-
+PAGES = (  # name, address, id of the link
+    ("Explore", "/", ids.NAV_EXPLORE),
+    ("Learn", "/learn", ids.NAV_LEARN),
+    ("Experiments", "/experiments", ids.NAV_EXPERIMENTS),
+)
 THEME = {
     "fontFamily": "var(--font)",
     "fontFamilyMonospace": "var(--font-mono)",
@@ -55,14 +57,10 @@ def _header() -> Component:
                 className="brand",
             ),
             html.Nav(
-                [
-                    dcc.Link(title, href=address, id=ids.nav_link(address), className="nav-link")
-                    for title, address in PAGES
-                ],
+                [dcc.Link(name, href=path, id=link, className="nav-link") for name, path, link in PAGES],
                 className="nav",
                 **{"aria-label": "Pages"},
             ),
-            _pages_menu(),
             dmc.ColorSchemeToggle(
                 id=ids.THEME_TOGGLE,
                 lightIcon=icon("moon"),
@@ -72,27 +70,27 @@ def _header() -> Component:
                 className="theme-toggle",
                 **{"aria-label": "Light or dark"},
             ),
+            _pages_menu(),
         ],
     )
 
 
 def _pages_menu() -> Component:
-    """Return the same pages behind one button, for a narrow screen."""
-    return html.Div(
-        className="pages-menu",
-        children=dmc.Menu(
-            position="bottom-end",
-            children=[
-                dmc.MenuTarget(
-                    html.Span(icon("menu"), className="pages-menu-words"),
-                    boxWrapperProps={
-                        "component": "button",
-                        "type": "button",
-                        "className": "menu-button pages-menu-button",
-                        "aria-label": "Pages",
-                    },
-                ),
-                dmc.MenuDropdown([dmc.MenuItem(title, href=address) for title, address in PAGES]),
-            ],
-        ),
+    """Return the navigation of a narrow screen."""
+    return dmc.Menu(
+        position="bottom-end",
+        width=180,
+        shadow="none",
+        children=[
+            dmc.MenuTarget(
+                icon("menu"),
+                boxWrapperProps={
+                    "component": "button",
+                    "type": "button",
+                    "className": "menu-button pages-menu",
+                    "aria-label": "Pages",
+                },
+            ),
+            dmc.MenuDropdown([dmc.MenuItem(name, href=path) for name, path, _ in PAGES]),
+        ],
     )

@@ -86,10 +86,10 @@ def _rank(found: RecommendedPartition) -> str:
 
 def _range(found: RecommendedPartition) -> str:
     if found.n_seen == 1:
-        return "No neighbouring bandwidth gives a clustering that is the same for 90 % of the rows."
+        return "No neighbouring bandwidth gives a clustering that is the same for 90% of the rows."
     upper = "ordinary k-means (σ = ∞)" if math.isinf(found.seen_to) else f"σ = {found.seen_to:.4g}"
     return (
-        f"It is the same for at least 90 % of the rows from σ = {found.seen_from:.4g} to {upper}: {found.n_seen} of "
+        f"It is the same for at least 90% of the rows from σ = {found.seen_from:.4g} to {upper}: {found.n_seen} of "
         f"the {len(found.candidates)} values tried."
     )
 
@@ -97,7 +97,7 @@ def _range(found: RecommendedPartition) -> str:
 def _runner_up(found: RecommendedPartition) -> str:
     second = found.runner_up
     if second is None:
-        return "There is no runner-up: no value gives a clustering that differs in more than 10 % of the rows."
+        return "There is no runner-up: no value gives a clustering that differs in more than 10% of the rows."
     sigma = second.candidate.sigma
     what = "ordinary k-means" if math.isinf(sigma) else f"σ = {sigma:.4g}"
     share = len(second.differs) / len(found.labels)
@@ -119,4 +119,4 @@ def _left_out(found: RecommendedPartition) -> str:
 
 def _percent(share: float) -> str:
     value = 100.0 * share
-    return f"{value:.0f} %" if value >= 10.0 or value == 0.0 else f"{value:.2g} %"
+    return f"{value:.0f}%" if value >= 10.0 or value == 0.0 else f"{value:.2g}%"

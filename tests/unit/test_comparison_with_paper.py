@@ -139,7 +139,7 @@ class TestFindings:
 
     @pytest.mark.parametrize("table", comparison.TABLES)
     def test_where_it_was_measured(self, table: str) -> None:
-        assert "Measured from 20" in findings.provenance(table)
+        assert "Measured on 20" in findings.provenance(table)
         assert "1 thread" in findings.provenance(table)
 
     def test_nothing_measured_yet(self, monkeypatch: pytest.MonkeyPatch) -> None:
