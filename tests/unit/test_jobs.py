@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from offgrid import BandwidthSearch
 from offgrid.datasets import load
