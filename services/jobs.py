@@ -190,7 +190,7 @@ class Heart:
 
     def first(self) -> bool:
         """Whether no other living run waits ahead of this one."""
-        return self._runs.place(self._run_id) == 1
+        return self._runs.is_next(self._run_id)
 
     def wait(self, seconds: float) -> None:
         """Wait, at most until the run must stop."""
