@@ -15,8 +15,6 @@ from layouts import clusterings_panel, ids, path_panel, settings_panel, summary,
 from layouts.clusterings_panel import AxesView
 from layouts.views import DataCard, ResultView, SettingsView
 
-POLL_MS = 1000
-
 
 def page(
     settings: SettingsView,
@@ -41,7 +39,7 @@ def page(
         children=[
             settings_panel.narrow_bar(settings),
             html.Div(id=ids.SETTINGS_BACKDROP, className=settings_panel.backdrop_class(opened=False)),
-            settings_panel.panel(settings, cards, max_upload_mb=max_upload_mb, active=result.active_state),
+            settings_panel.panel(settings, cards, max_upload_mb=max_upload_mb, active=result.own_and_active),
             html.Main(
                 id="main",
                 className="main",
@@ -79,7 +77,9 @@ def _state(
         dcc.Store(id=ids.SELECTION, data=selection),
         dcc.Store(id=ids.UPLOADED, data={"id": upload.id, "name": upload.name} if upload else {}),
         dcc.Interval(
-            id=ids.POLL, interval=POLL_MS, disabled=not (result.active_state or result.state == "interrupted")
+            id=ids.POLL,
+            interval=summary.poll_ms(result),
+            disabled=not (result.active_state or result.state == "interrupted"),
         ),
         dcc.Download(id=ids.DOWNLOAD),
     ]

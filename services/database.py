@@ -53,7 +53,8 @@ class Database:
         try:
             yield db
         except BaseException:
-            db.execute("ROLLBACK")
+            if db.in_transaction:  # on a full disk SQLite has rolled back by itself
+                db.execute("ROLLBACK")
             raise
         db.execute("COMMIT")
 

@@ -185,6 +185,11 @@ class RunStore:
         row = db.execute("SELECT id FROM runs WHERE key = ? AND state = 'finished'", (key,)).fetchone()
         return None if row is None else str(row["id"])
 
+    def active_sources(self) -> set[str]:
+        """Return the sources of the data (see `DataSpec.source`) that searches under way are on."""
+        rows = self._database.connection().execute("SELECT settings FROM runs WHERE state IN ('queued', 'running')")
+        return {str(json.loads(row["settings"])["data"]["source"]) for row in rows}
+
     # The queue -------------------------------------------------------------------------------------------------------
 
     def place(self, run_id: str) -> int:
