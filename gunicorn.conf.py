@@ -28,6 +28,7 @@ timeout = 120
 graceful_timeout = 10
 keepalive = 5
 accesslog = None
+control_socket_disable = True  # nobody needs it, and the home folder may be read only
 loglevel = _settings.log_level.lower()
 
 

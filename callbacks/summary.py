@@ -88,7 +88,8 @@ def register(app: Dash, services: Services) -> None:
             "title": view.title,
             "note": view.note,
             "summary": summary.summary(view),
-            "pinned": view.pinned,
+            # only where another run is shown: an answer on its way must not undo a click
+            "pinned": no_update if (shown or {}).get("id") == now.get("id") else view.pinned,
         }
 
     @app.callback(

@@ -18,6 +18,7 @@ from offgrid.errors import InputError
 from services.cache import DataCache
 from services.handles import Handles, server_secret
 from services.points import UPLOAD, DataSpec, load_points
+from services.run_model import SEEN_EVERY
 from services.run_settings import RunSettings, SearchSettings, content_key
 from services.runs import RunStore
 from services.settings import Settings
@@ -43,7 +44,8 @@ class Services:
         def secret() -> str:
             return server_secret(settings)
 
-        self.runs = RunStore(settings.data_dir, handles=Handles("run", secret))
+        seen_every = min(SEEN_EVERY, settings.grace_seconds / 4)
+        self.runs = RunStore(settings.data_dir, handles=Handles("run", secret), seen_every=seen_every)
         self.uploads = UploadStore(
             settings.data_dir / "uploads",
             max_rows=settings.max_rows,

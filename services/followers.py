@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from services.run_model import SEEN_EVERY, STALE_AFTER, Following, too_many
+from services.run_model import STALE_AFTER, Following, too_many
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS followers (
@@ -67,10 +67,10 @@ def standing(db: sqlite3.Connection, run_id: str, visitor: str) -> Following:
     return Following(own is not None, own is not None and bool(own["pinned"]), others)
 
 
-def is_due(db: sqlite3.Connection, run_id: str, visitor: str, now: float) -> bool:
-    """Whether a look of this visitor is to be written down: the one before is a while ago."""
+def is_due(db: sqlite3.Connection, run_id: str, visitor: str, now: float, every: float) -> bool:
+    """Whether a look of this visitor is to be written down: the one before is `every` seconds ago."""
     own = _own(db, run_id, visitor)
-    return own is not None and not 0 <= now - own["seen"] < SEEN_EVERY
+    return own is not None and not 0 <= now - own["seen"] < every
 
 
 def see(db: sqlite3.Connection, run_id: str, visitor: str, now: float) -> None:

@@ -103,7 +103,7 @@ class Keeper:
             if taken:
                 logger.info("%d searches that another server has left are queued again", taken)
         self._carry_on(office, now)
-        if now - office.patrolled >= PATROL:
+        if now - office.patrolled >= min(PATROL, self._services.settings.grace_seconds / 4):
             office.patrolled = now
             self._end_abandoned(office, now)
         if office.swept is None or now - office.swept >= SWEEP:

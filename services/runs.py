@@ -27,7 +27,7 @@ from services import followers, run_keeping, run_rows
 from services.database import Database
 from services.handles import Handles
 from services.run_keeping import Census
-from services.run_model import Following, LostRun, Progress, Run, RunState
+from services.run_model import SEEN_EVERY, Following, LostRun, Progress, Run, RunState
 from services.run_records import PathCache, pack, pack_ends
 from services.run_rows import is_stale, state_of
 from services.run_settings import RunSettings, SearchSettings, content_key
@@ -57,11 +57,18 @@ class RunStore:
         Returns seconds since anything, the same for all processes.
     handles : Handles, optional
         Makes the runs' ids, and tells forged ones.
+    seen_every : float
+        Seconds within which a second look of a page is not written down.
     """
 
     def __init__(
-        self, folder: Path, clock: Callable[[], float] = time.monotonic, handles: Handles | None = None
+        self,
+        folder: Path,
+        clock: Callable[[], float] = time.monotonic,
+        handles: Handles | None = None,
+        seen_every: float = SEEN_EVERY,
     ) -> None:
+        self._seen_every = seen_every
         schema = run_rows.SCHEMA + followers.SCHEMA + run_keeping.SCHEMA
         self._database = Database(folder / "runs.sqlite3", schema, run_rows.VERSION)
         self._clock = clock
@@ -150,7 +157,7 @@ class RunStore:
 
     def seen(self, run_id: str, visitor: str) -> None:
         """Note that a visitor's page shows the run: a heartbeat, written down now and then."""
-        if followers.is_due(self._database.connection(), run_id, visitor, self._clock()):
+        if followers.is_due(self._database.connection(), run_id, visitor, self._clock(), self._seen_every):
             with self._database.transaction() as db:
                 followers.see(db, run_id, visitor, self._clock())
 
