@@ -129,8 +129,9 @@ class JobManager(DiskcacheManager):
 
 
 def keep_house(server: Any, settings: Settings, lives: Callable[[], bool] = lambda: True) -> Keeper:
-    """Load the first page in this process, then begin to keep house over the data folder."""
+    """Make this process ready for visitors, then begin to keep house over the data folder."""
     warm(server, settings.url_prefix)
+    processes.warm()
     services = Services(settings)
     manager = JobManager(services)
     keeper = Keeper(services, lambda run_id: processes.launch(run_id, settings), [manager.sweep], lives)

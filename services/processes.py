@@ -1,7 +1,7 @@
 """The processes that searches run in.
 
 Entry points: `carry_out` (what such a process does), `launch` (start one) and `stop_all` (let go of all of this
-process's, so that another server goes on with their runs).
+process's, so that another server goes on with their runs), and `warm`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ def carry_out(run_id: str, settings: Settings, on_progress: Callable[[str], None
     if settings.threads is not None:
         os.environ["OFFGRID_THREADS"] = str(settings.threads)
     execute(run_id, Services(settings), on_progress, parent_lives=parent_watch())
+
+
+def warm() -> None:
+    """Return when processes can be started at once: the first one waits for imports, and a request must not."""
+    first = multiprocess.Process(target=os.getpid)
+    first.start()
+    first.join()
 
 
 def launch(run_id: str, settings: Settings) -> None:
