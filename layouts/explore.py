@@ -13,6 +13,7 @@ from dash.development.base_component import Component
 
 from layouts import clusterings_panel, ids, path_panel, settings_panel, summary, table_panel
 from layouts.clusterings_panel import AxesView
+from layouts.parts import address
 from layouts.views import DataCard, ResultView, SettingsView
 
 
@@ -92,6 +93,8 @@ def no_page(**_query: Any) -> Component:
         className="main",
         children=[
             html.H1("There is no page at this address.", className="summary-answer"),
-            html.P(["Everything is on the ", dcc.Link("Explore", href="/"), " page."], className="summary-worth"),
+            html.P(
+                ["Everything is on the ", dcc.Link("Explore", href=address("/")), " page."], className="summary-worth"
+            ),
         ],
     )

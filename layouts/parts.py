@@ -1,7 +1,7 @@
 """Small parts that every panel is made of: icons, help marks, titles, letters.
 
 Entry points: `icon`, `help_mark`, `section_title`, `field`, `settings_section`, `letter`, `select`,
-`unbroken`, `choices`.
+`unbroken`, `choices`, `address`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import html
+from dash import get_relative_path, html
 from dash.development.base_component import Component
 
 LETTERS = "ABCDEF"
@@ -39,6 +39,14 @@ DEFINITIONS = {
         "same partition, 0 what chance gives. No unit."
     ),
 }
+
+
+def address(path: str) -> str:
+    """Return the address of a page of ours, below the prefix that the application is served under."""
+    try:
+        return str(get_relative_path(path))
+    except AttributeError:  # there is no application: a part is looked at by itself
+        return path
 
 
 def icon(name: str) -> Component:

@@ -10,7 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from layouts import ids
-from layouts.parts import icon
+from layouts.parts import address, icon
 
 THEME = {
     "fontFamily": "var(--font)",
@@ -48,11 +48,11 @@ def _header() -> Component:
         children=[
             html.A(
                 [html.Span(className="logo", **{"aria-hidden": "true"}), html.Span("Off-the-grid")],
-                href="/",
+                href=address("/"),
                 className="brand",
             ),
             html.Nav(
-                dcc.Link("Explore", href="/", id=ids.NAV_EXPLORE, className="nav-link nav-link-on"),
+                dcc.Link("Explore", href=address("/"), id=ids.NAV_EXPLORE, className="nav-link nav-link-on"),
                 className="nav",
                 **{"aria-label": "Pages"},
             ),

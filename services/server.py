@@ -19,8 +19,8 @@ from services.disk import is_writable
 from services.handles import server_secret
 from services.metrics import Metrics
 from services.startup import is_ready
+from services.visitors import UPDATE_PATH
 
-UPDATE_PATH = "/_dash-update-component"
 LOCAL = ("127.0.0.1", "::1")
 
 POLICY = {

@@ -16,6 +16,7 @@ SERVER = "server"  # who follows what the server does for itself
 NOBODY = ""
 KEPT = timedelta(days=365)
 NAME = "visitor"
+UPDATE_PATH = "/_dash-update-component"
 NO_COOKIE = (
     "Your browser has sent no cookie, so that this search could not be told from other people's; "
     "allow cookies for this site, then press Run search again."
@@ -23,7 +24,7 @@ NO_COOKIE = (
 
 
 def recognise(server: Flask, *, prefix: str, https: bool) -> None:
-    """Give every browser its id with the first page, before any of the page's own requests."""
+    """Give every browser its id with its first page, or with an update where it has lost it meanwhile."""
     server.config.update(
         SESSION_COOKIE_NAME="offgrid-visitor",
         SESSION_COOKIE_HTTPONLY=True,
@@ -36,20 +37,16 @@ def recognise(server: Flask, *, prefix: str, https: bool) -> None:
 
     @server.before_request
     def greet() -> None:
-        if "text/html" in request.headers.get("Accept", ""):
-            current()
+        asks = request.path.endswith(UPDATE_PATH) or "text/html" in request.headers.get("Accept", "")
+        if asks and NAME not in session:
+            session[NAME] = secrets.token_urlsafe(16)
+            session.permanent = True
+            g.new_visitor = True
 
 
 def current() -> str:
-    """Return the id of the browser that asks; `NOBODY` outside of a request."""
-    if not has_request_context():
-        return NOBODY
-    known = session.get(NAME)
-    if not isinstance(known, str):
-        known = session[NAME] = secrets.token_urlsafe(16)
-        session.permanent = True
-        g.new_visitor = True
-    return known
+    """Return the id of the browser that asks; `NOBODY` where none does."""
+    return str(session.get(NAME, NOBODY)) if has_request_context() else NOBODY
 
 
 def require() -> str:
@@ -61,6 +58,6 @@ def require() -> str:
         Where the browser sends no cookie: whatever was begun for it could never be found to be its own.
     """
     visitor = current()
-    if g.get("new_visitor", False):
+    if not visitor or g.get("new_visitor", False):
         raise InputError(NO_COOKIE)
     return visitor
