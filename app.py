@@ -1,5 +1,7 @@
 """The dashboard: ``python app.py`` runs it on this machine, ``gunicorn -c gunicorn.conf.py app:server`` for a group.
 
+``python app.py --session`` is for `offgrid.explore`, which hands it the data.
+
 Entry points: `create_app` and, made when first asked for, `server`.
 """
 
@@ -9,7 +11,9 @@ import os
 import signal
 import sys
 import time
+import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -23,15 +27,18 @@ from callbacks import register_all
 from callbacks.errors import show_failure, too_large
 from layouts.shell import shell
 from offgrid.errors import InputError
-from services import logs, processes, startup
+from services import logs, processes, session, startup
 from services.context import Services
+from services.delivery import deliver_well
 from services.keeper import Keeper
 from services.server import harden, warm
 from services.settings import Settings, from_environment, prepare_data_dir
 
 TITLE = "Off-the-grid"
 RESULT_KEPT = 3600  # seconds that Dash keeps the (empty) result of a background callback
-PLOTLY = "_dash-component-suites/plotly/package_data/plotly.min.js"
+# The part of plotly.js that the figures use; `assets/00-plotly.js` hands it to Dash in place of all of plotly.js.
+PLOTLY_FILE = Path(__file__).parent / "assets" / "plotly" / "plotly.min.js"
+PLOTLY = f"assets/plotly/plotly.min.js?v={zlib.crc32(PLOTLY_FILE.read_bytes()):08x}"
 INDEX = f"""<!DOCTYPE html>
 <html lang="en">
     <head>
@@ -66,6 +73,7 @@ def create_app(settings: Settings | None = None) -> Dash:
         url_base_pathname=settings.url_prefix,
         serve_locally=True,
         index_string=INDEX.replace(PLOTLY, f"{settings.url_prefix}{PLOTLY}"),
+        assets_ignore=r"^plotly\.min\.js$",
         include_pages_meta=False,
         background_callback_manager=JobManager(services),
         on_error=show_failure,
@@ -75,6 +83,7 @@ def create_app(settings: Settings | None = None) -> Dash:
     register_all(app, services)
     app.layout = shell(dash.page_container)
     harden(app.server, services, app.csp_hashes, too_large)
+    deliver_well(app.server, settings.url_prefix)
     return app
 
 
@@ -174,4 +183,4 @@ def _interrupt(_number: int, _frame: Any) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(session.serve(create_app, keep_house) if sys.argv[1:] == ["--session"] else main())

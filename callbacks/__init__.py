@@ -7,13 +7,21 @@ from dash import Dash
 from callbacks import (
     background,
     clusterings_panel,
+    code_tab,
+    compare_tab,
     explore,
     export_menu,
+    flow_tab,
+    kernel_section,
+    kernel_tab,
+    learn,
     path_panel,
+    profile_tab,
     settings_panel,
     shell,
     summary,
     table_panel,
+    tabs,
 )
 from services.context import Services
 
@@ -23,9 +31,17 @@ def register_all(app: Dash, services: Services) -> None:
     shell.register(app)
     explore.register(app, services)
     settings_panel.register(app, services)
+    kernel_section.register(app)
     background.register(app, services.settings)
     summary.register(app, services)
     path_panel.register(app, services)
     clusterings_panel.register(app, services)
     table_panel.register(app, services)
+    tabs.register(app)
+    flow_tab.register(app, services)
+    kernel_tab.register(app, services)
+    profile_tab.register(app, services)
+    code_tab.register(app, services)
+    compare_tab.register(app, services)
     export_menu.register(app, services)
+    learn.register(app)

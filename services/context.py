@@ -16,15 +16,17 @@ from offgrid.datasets import load
 from offgrid.datasets.model import Points
 from offgrid.errors import InputError
 from services.cache import DataCache
+from services.comparisons import ComparisonStore
 from services.handles import Handles, server_secret
 from services.points import UPLOAD, DataSpec, load_points
 from services.run_model import SEEN_EVERY
-from services.run_settings import RunSettings, SearchSettings, content_key
+from services.run_settings import RunSettings, SearchSettings, comparison_key, content_key
 from services.runs import RunStore
 from services.settings import Settings
 from services.uploads import Upload, UploadStore
 
 if TYPE_CHECKING:
+    from offgrid.comparison import Comparison
     from offgrid.metrics import NeighbourRanks
 
 DEFAULT = RunSettings(DataSpec("builtin:aggregation"), SearchSettings(7))  # what the first page shows
@@ -46,6 +48,7 @@ class Services:
 
         seen_every = min(SEEN_EVERY, settings.grace_seconds / 4)
         self.runs = RunStore(settings.data_dir, handles=Handles("run", secret), seen_every=seen_every)
+        self.comparisons = ComparisonStore(settings.data_dir)
         self.uploads = UploadStore(
             settings.data_dir / "uploads",
             max_rows=settings.max_rows,
@@ -151,7 +154,10 @@ class Services:
             Where the settings do not fit the data, or the visitor has too many searches under way.
         """
         self.check(asked)
-        return self.runs.create(asked, self.key(asked), visitor, self.settings.runs_per_visitor)
+        run_id = self.runs.create(asked, self.key(asked), visitor, self.settings.runs_per_visitor)
+        if self.comparisons.missing(self.comparison_keys(asked).values()):
+            self.runs.ask_beside(run_id, asked, visitor, self.settings.runs_per_visitor)
+        return run_id
 
     def resume(self, run_id: str, visitor: str) -> None:
         """Let the visitor follow the run, and queue it again where it stopped early.
@@ -174,6 +180,7 @@ class Services:
         )
         self.uploads.sweep(settings.keep_uploads_days * DAY)
         self.cache.sweep(int(settings.cache_mb * 1e6))
+        self.comparisons.sweep(settings.keep_runs_days * DAY)
 
     def rebase(self) -> None:
         """Count everything as used now: the clock was set."""
@@ -183,3 +190,13 @@ class Services:
     def _uploads_in_use(self) -> set[str]:
         """Return the ids of uploads that searches under way need."""
         return {source.removeprefix(UPLOAD) for source in self.runs.active_sources() if source.startswith(UPLOAD)}
+
+    def comparison_keys(self, asked: RunSettings) -> dict[str, str]:
+        """Return the key of each method that is carried out beside the search, by name."""
+        content = self.content(asked.data)
+        return {name: comparison_key(name, content, asked.search) for name in asked.comparisons}
+
+    def compared(self, asked: RunSettings) -> dict[str, Comparison]:
+        """Return what the methods beside the search have found so far, by name."""
+        found = {name: self.comparisons.get(key) for name, key in self.comparison_keys(asked).items()}
+        return {name: comparison for name, comparison in found.items() if comparison is not None}

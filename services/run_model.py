@@ -26,12 +26,16 @@ class LostRun(Exception):
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a search is: level of the hierarchy, bandwidth, and the share of the log-sigma range covered (0 to 1)."""
+    """Where a search is: level of the hierarchy, bandwidth, and the share of the log-sigma range covered (0 to 1).
+
+    After the search, `beside` says what is carried out beside it, in words, and `share` how much of that is done.
+    """
 
     level: int
     n_levels: int
     sigma: float
     share: float
+    beside: str = ""
 
 
 @dataclass(frozen=True)

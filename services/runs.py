@@ -19,6 +19,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -106,6 +107,26 @@ class RunStore:
                 finished = row is not None and row["state"] == "finished"
                 followers.add(db, run_id, visitor, self._clock(), None if finished else most)
             return run_id
+
+    def ask_beside(
+        self, run_id: str, settings: RunSettings, visitor: str | None = None, most: int | None = None
+    ) -> None:
+        """Ask for more beside the path: a finished run is queued again, an active one has it added to the rest.
+
+        Raises `InputError` as `create` does.
+        """
+        with self._database.transaction() as db:
+            row = self._row(db, run_id)
+            if row is None:
+                return
+            if row["state"] == "finished":
+                if visitor is not None:
+                    followers.add(db, run_id, visitor, self._clock(), most)
+                run_rows.reopen(db, run_id, self._clock(), json.dumps(settings.to_dict()))
+            else:
+                asked = RunSettings.from_dict(json.loads(row["settings"]))
+                both = replace(asked, compare=asked.compare + settings.compare)
+                db.execute("UPDATE runs SET settings = ? WHERE id = ?", (json.dumps(both.to_dict()), run_id))
 
     def resume(self, run_id: str, visitor: str | None = None, most: int | None = None) -> bool:
         """Queue a run that stopped early again, for a visitor who follows it from now on.
@@ -262,6 +283,10 @@ class RunStore:
     def set_bound(self, run_id: str, owner: str, bound: float | None, note: str) -> None:
         """Keep Theorem 1's bound, or why there is none."""
         self._change(run_id, owner, "lower_bound = ?, lower_bound_note = ?", (bound, note))
+
+    def set_ends(self, run_id: str, owner: str, ends: Sequence[LevelEnd]) -> None:
+        """Keep how the levels ended: the path is complete, while more is carried out beside it."""
+        self._change(run_id, owner, "ends = ?", (pack_ends(ends),))
 
     def append(
         self,

@@ -69,6 +69,8 @@ class Settings:
     metrics_token : str or None
         Who gives it as a bearer token may read ``/metrics``; None for direct requests from this machine only.
     log_level, log_format : str
+    frame_ancestors : str
+        Pages that may show this one in a frame, as in a Content-Security-Policy; nobody's by default.
     """
 
     host: str = "127.0.0.1"
@@ -94,6 +96,7 @@ class Settings:
     metrics_token: str | None = field(default=None, repr=False)
     log_level: str = "INFO"
     log_format: str = "text"
+    frame_ancestors: str = "'none'"
 
     @property
     def max_upload_bytes(self) -> int:
@@ -147,6 +150,7 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         "metrics_token": str,
         "log_level": lambda text: _one_of("OFFGRID_LOG_LEVEL", text, LOG_LEVELS),
         "log_format": lambda text: _one_of("OFFGRID_LOG_FORMAT", text, LOG_FORMATS),
+        "frame_ancestors": _sources,
     }
     settings = Settings(**{name: readers[name](text) for name, text in given.items() if text})
     if settings.uploads_per_visitor_mb > settings.uploads_mb:
@@ -210,6 +214,14 @@ def _one_of(name: str, text: str, allowed: tuple[str, ...]) -> str:
     if found is None:
         raise InputError(f"{name} is {text!r}; it must be one of {', '.join(allowed)}.")
     return found
+
+
+def _sources(text: str) -> str:
+    if not text.isprintable() or set(text) & set(";,"):
+        raise InputError(
+            f"OFFGRID_FRAME_ANCESTORS is {text!r}; give origins with blanks between them, such as https://example.org."
+        )
+    return text
 
 
 def prepare_data_dir(settings: Settings) -> None:

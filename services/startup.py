@@ -32,7 +32,7 @@ _started_lock = threading.Lock()
 def default_run(services: Services) -> str:
     """Return the id of the default run, and have it carried out where it is neither finished nor under way."""
     finished = services.runs.find_finished(services.key(DEFAULT))
-    if finished is not None:
+    if finished is not None and not services.comparisons.missing(services.comparison_keys(DEFAULT).values()):
         return finished
     run_id = _request(services)
     _start(services.settings)

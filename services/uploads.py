@@ -119,9 +119,13 @@ class UploadStore:
         """
         name = shown_name(filename)
         table = read_table(content, name=name, max_rows=self.max_rows, max_bytes=self.max_bytes)
+        return self.keep(name, table, visitor)
+
+    def keep(self, name: str, table: Table, visitor: str = "") -> Upload:
+        """Keep a table that is read already, under a name fit to be shown; raise `InputError` as `save` does."""
         upload = Upload(self._handles.new(), name, table, time.time())
         try:
-            self._keep(upload, visitor)
+            self._put(upload, visitor)
         except OSError as error:
             if not is_full(error):
                 raise
@@ -181,7 +185,7 @@ class UploadStore:
 
     # Within ----------------------------------------------------------------------------------------------------------
 
-    def _keep(self, upload: Upload, visitor: str) -> None:
+    def _put(self, upload: Upload, visitor: str) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(prefix=_NEW, dir=self.folder))
         try:

@@ -1,6 +1,6 @@
 """Who asks: a random id for each browser, in a signed cookie. There are no accounts.
 
-Entry points: `recognise` (once, for the server), `current` and `require`.
+Entry points: `recognise` (once, for the server), `welcome_as`, `current` and `require`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from datetime import timedelta
 
-from flask import Flask, g, has_request_context, request, session
+from flask import Flask, current_app, g, has_request_context, request, session
 
 from offgrid.errors import InputError
 
@@ -16,6 +16,7 @@ SERVER = "server"  # who follows what the server does for itself
 NOBODY = ""
 KEPT = timedelta(days=365)
 NAME = "visitor"
+ONE_FOR_ALL = "OFFGRID_VISITOR"
 UPDATE_PATH = "/_dash-update-component"
 NO_COOKIE = (
     "Your browser has sent no cookie, so that this search could not be told from other people's; "
@@ -44,9 +45,16 @@ def recognise(server: Flask, *, prefix: str, https: bool) -> None:
             g.new_visitor = True
 
 
+def welcome_as(server: Flask, visitor: str) -> None:
+    """Take everybody for one visitor, with cookies or without: for a server that has only one."""
+    server.config[ONE_FOR_ALL] = visitor
+
+
 def current() -> str:
     """Return the id of the browser that asks; `NOBODY` where none does."""
-    return str(session.get(NAME, NOBODY)) if has_request_context() else NOBODY
+    if not has_request_context():
+        return NOBODY
+    return str(current_app.config.get(ONE_FOR_ALL) or session.get(NAME, NOBODY))
 
 
 def require() -> str:
@@ -58,6 +66,6 @@ def require() -> str:
         Where the browser sends no cookie: whatever was begun for it could never be found to be its own.
     """
     visitor = current()
-    if not visitor or g.get("new_visitor", False):
+    if not visitor or (g.get("new_visitor", False) and not current_app.config.get(ONE_FOR_ALL)):
         raise InputError(NO_COOKIE)
     return visitor
