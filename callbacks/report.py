@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from callbacks.clusterings_panel import axes_view
@@ -26,13 +27,12 @@ from services.report import Drawing, Report, Table, report_html
 from services.run_settings import RunSettings, library_version
 from services.runs import Run
 
+PLOTLY_FILE = Path(__file__).resolve().parents[1] / "assets" / "plotly" / "plotly.min.js"
 Draw = Callable[[Scheme], Any]
 
 
 def report_file(services: Services, asked: RunSettings, run: Run, points: Points, chosen: Data) -> File:
     """Return the report of a run, with the selection that the page shows."""
-    from plotly.offline import get_plotlyjs  # 5 MB, for this alone
-
     view = result_view(services, asked, run, chosen, Look())
     now = Seen(asked, view, points)
     python, shell, about = reproduction(services, now)
@@ -43,7 +43,7 @@ def report_file(services: Services, asked: RunSettings, run: Run, points: Points
         answer=answer,
         worth=worth,
         path=_drawing("Bandwidth path", lambda scheme: drawn_path(replace(view, scheme=scheme)), _path_note(view)),
-        panes=[*_panes(services, view, points, now.n_clusters)],
+        panes=[*_panes(services, asked, view, points)],
         flow=_flow(view, now.n_clusters),
         values=_values(view),
         settings=settings_in_words(asked, run, points),
@@ -53,7 +53,7 @@ def report_file(services: Services, asked: RunSettings, run: Run, points: Points
         made=f"Made with Off-the-grid {library_version()} on {datetime.now(UTC):%Y-%m-%d}.",
     )
     name = f"{slug(points.title)}-k{now.n_clusters}-report.html"
-    return File(name, report_html(content, get_plotlyjs()), "text/html")
+    return File(name, report_html(content, PLOTLY_FILE.read_text(encoding="utf-8")), "text/html")
 
 
 def _drawing(title: str, draw: Draw, note: str = "", caption: str = "") -> Drawing:
@@ -67,13 +67,13 @@ def _path_note(view: ResultView) -> str:
     return ". ".join([path_panel.path_note(view), ", ".join(marks.get(text, text) for text in legend)])
 
 
-def _panes(services: Services, view: ResultView, points: Points, k: int) -> list[Drawing]:
+def _panes(services: Services, asked: RunSettings, view: ResultView, points: Points) -> list[Drawing]:
     """Return the selected clusterings, and the labels where there are any."""
-    axes = projection.default_axes(points)
+    axes, k = projection.default_axes(points), asked.search.n_clusters
     xy = projection.coordinates(points, axes, services.cache)
     titles = dict(projection.axis_options(points))
     names = (titles[axes[0]], titles[axes[1]])
-    note = axes_view(services, points).note
+    note = axes_view(services, asked).note
     found = matched_clusterings(view.path, view.selection, k)
 
     def drawn(one: Clustering) -> Draw:

@@ -12,7 +12,11 @@ from dash.development.base_component import Component
 from layouts import ids
 from layouts.parts import address, icon
 
-PAGES = (("Explore", "/", ids.NAV_EXPLORE), ("Learn", "/learn", ids.NAV_LEARN))  # name, address, id of the link
+PAGES = (  # name, address, id of the link
+    ("Explore", "/", ids.NAV_EXPLORE),
+    ("Learn", "/learn", ids.NAV_LEARN),
+    ("Experiments", "/experiments", ids.NAV_EXPERIMENTS),
+)
 THEME = {
     "fontFamily": "var(--font)",
     "fontFamilyMonospace": "var(--font-mono)",

@@ -20,7 +20,6 @@ from types import FrameType
 from typing import Any
 
 import multiprocess
-from filelock import FileLock, Timeout
 
 from offgrid.comparison import METHODS, Comparison, compare
 from offgrid.datasets.model import Points
@@ -30,6 +29,7 @@ from services.disk import is_full
 from services.logs import about_run, describe
 from services.run_settings import SearchSettings
 from services.runs import LostRun, Progress, Run, RunStore
+from services.slots import take
 
 BEAT = 1.0  # seconds between heartbeats
 SLOT_PATIENCE = 0.2  # seconds between two tries for a slot
@@ -341,27 +341,15 @@ class Heart:
 @contextmanager
 def _slot(folder: Path, count: int, heart: Heart) -> Iterator[None]:
     """Hold one of `count` slots while the block runs, first come first served."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = _take(folder, count) if heart.first() else None
+    lock = take(folder, count) if heart.first() else None
     while lock is None:
         heart.wait(SLOT_PATIENCE)
         heart.check()
-        lock = _take(folder, count) if heart.first() else None
+        lock = take(folder, count) if heart.first() else None
     try:
         yield
     finally:
         lock.release()
-
-
-def _take(folder: Path, count: int) -> FileLock | None:
-    for number in range(count):
-        lock = FileLock(folder / f"slot-{number}.lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            continue
-        return lock
-    return None
 
 
 def parent_watch() -> Callable[[], bool]:
