@@ -31,6 +31,7 @@ from services import logs, processes, session, startup
 from services.context import Services
 from services.delivery import deliver_well
 from services.keeper import Keeper
+from services.reruns import RerunStore
 from services.server import harden, warm
 from services.settings import Settings, from_environment, prepare_data_dir
 
@@ -108,7 +109,7 @@ class JobManager(DiskcacheManager):
     def __init__(self, services: Services) -> None:
         handle = diskcache.Cache(str(services.settings.data_dir / "background"))
         super().__init__(handle, cache_by=[lambda: uuid4().hex], expire=RESULT_KEPT)
-        self._services = services
+        self._services, self._reruns = services, RerunStore(services.settings.data_dir)
         self.sweep()
 
     def terminate_job(self, job: object) -> None:
@@ -117,11 +118,19 @@ class JobManager(DiskcacheManager):
     def call_job_fn(self, key: str, job_fn: Any, args: Any, context: Any) -> Any:
         """Start a process where there is something for it to do; a repeated or made-up request is answered at once."""
         asked = next(iter(args.values() if isinstance(args, dict) else args), None)
-        run_id = asked.get("id") if isinstance(asked, dict) else None
-        if run_id not in self._services.runs.startable(self._services.settings.slots):
+        if not self._may_start(asked.get("id") if isinstance(asked, dict) else None):
             self.handle.set(key, uuid4().hex, expire=RESULT_KEPT)
             return os.getpid()
         return super().call_job_fn(key, job_fn, args, context)
+
+    def _may_start(self, asked: object) -> bool:
+        """Whether this is a run whose turn it is, or a rerun of a table's line that nobody carries out."""
+        if not isinstance(asked, str):
+            return False
+        rerun = self._reruns.get(asked)
+        return asked in self._services.runs.startable(self._services.settings.slots) or (
+            rerun is not None and rerun.state == "queued"
+        )
 
     def sweep(self) -> None:
         """Delete results and progress that no page has asked for in time. The signing secret is every worker's."""
