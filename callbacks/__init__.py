@@ -14,6 +14,7 @@ from callbacks import (
     flow_tab,
     kernel_section,
     kernel_tab,
+    learn,
     path_panel,
     profile_tab,
     settings_panel,
@@ -43,3 +44,4 @@ def register_all(app: Dash, services: Services) -> None:
     code_tab.register(app, services)
     compare_tab.register(app, services)
     export_menu.register(app, services)
+    learn.register(app)

@@ -68,7 +68,7 @@ def page(services: Services, query: Mapping[str, str]) -> Component:
     points = known_points(services, asked)
     chosen = parse_selection(query.get("select"))
     view = result_view(services, asked, run, chosen, look, opened.alert)
-    axes = axes_view(services, points)
+    axes = axes_view(services, asked)
     run_data: dict[str, Any] = {"query": asked.to_query()}
     if run is not None:
         run_data["id"] = run.id

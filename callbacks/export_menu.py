@@ -80,11 +80,11 @@ def exported(services: Services, what: str, run_data: Data, chosen: Data) -> exp
         points = known_points(services, asked)
         return export.path_file(run, "" if points is None else points.title)
     points = services.points(asked.data)
-    if what == ids.EXPORT_RUN_JSON:
-        return export.run_file(run, points)
     if what == ids.EXPORT_REPORT:
         return report_file(services, asked, run, points, chosen)
     view = result_view(services, asked, run, chosen, Look())
+    if what == ids.EXPORT_RUN_JSON:
+        return export.run_file(run, points, view.reason)
     index = export.labels_index(view.selection, view.active, view.recommended)
     if index is None:
         raise InputError(export.NOTHING)

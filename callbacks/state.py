@@ -147,6 +147,7 @@ def result_view(
         lower_bound=run.lower_bound,
         lower_bound_note=run.lower_bound_note,
         symbol="σ" if search is None else search.symbol,
+        far_end=("k-means", "the far end") if search is None else search.far_end,
         beside="" if now is None or not run.active else now.beside,
         compared=compared,
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 # Shell ---------------------------------------------------------------------------------------------------------------
 PROVIDER = "provider"  # MantineProvider; forceColorScheme
 THEME_TOGGLE = "theme-toggle"  # ColorSchemeToggle
-NAV_EXPLORE = "nav-explore"
+NAV_EXPLORE = "nav-explore"  # className
+NAV_LEARN = "nav-learn"  # className
 NOTIFICATIONS = "notifications"  # NotificationContainer; sendNotifications
 LIVE = "live"  # visually hidden aria-live region; children
 
@@ -113,6 +114,8 @@ CLUSTERINGS_NOTE = "clusterings-note"  # children: "PCA of 13 columns, 55% of th
 CLUSTERINGS = "clusterings"  # children: panes
 TRUTH_FIELD = "truth-field"  # wrapper of TRUTH; hidden where there are no labels
 TRUTH = "truth"  # SegmentedControl "clusters" or "truth"
+DRAWING_FIELD = "drawing-field"  # wrapper of DRAWING; hidden where no row is an image
+DRAWING = "drawing"  # SegmentedControl "points" or "means"
 AXES_FIELD = "axes-field"  # wrapper of X_AXIS and Y_AXIS; hidden for two columns or fewer
 X_AXIS = "x-axis"  # Select; "pca:0" or "column:NAME"
 Y_AXIS = "y-axis"  # Select
@@ -140,6 +143,28 @@ TABLE = "table"  # AgGrid; rowData, columnDefs
 TABLE_COUNT = "table-count"  # children: "9 of 48"
 TABLE_FILTER = "table-filter"  # Select "long", "newest" or "all"
 
+# Learn ---------------------------------------------------------------------------------------------------------------
+LEARN_DATA = (
+    "learn-data"  # Store: the whole lesson, {"key", "path", "query", "figures", "steps", "head", "start", "first"}
+)
+LEARN_STEP = "learn-step"  # Store: the step shown, from 0
+LEARN_VISIT = (
+    "learn-visit"  # Store: {"lesson", "id": one for each time the page is opened, "step": first, "shown": ...}
+)
+LEARN_ALERT = "learn-alert"  # children: one sentence about a value that can't be used, or None
+LEARN_STAGE = "learn-stage"  # focusable wrapper of the two figures, takes arrow keys
+LEARN_LEFT = "learn-left"  # Graph
+LEARN_RIGHT = "learn-right"  # Graph
+LEARN_NOTES = ("learn-left-note", "learn-right-note")  # children: note beside a figure's title
+LEARN_BACK = "learn-back"  # button; disabled
+LEARN_FORWARD = "learn-forward"  # button; disabled
+LEARN_PLAY = "learn-play"  # button; children
+LEARN_SLIDER = "learn-slider"  # Slider; value, max
+LEARN_SENTENCE = "learn-sentence"  # children: "Step 3 of 9: …"
+LEARN_HEAD = "learn-head"  # table row; children
+LEARN_ROWS = "learn-rows"  # table body; children
+LEARN_EXPLORE = "learn-explore"  # Link to the Explore page; href
+
 
 def clustering_graph(place: int) -> dict[str, object]:
     """Return the id of the graph in pane `place` (0 to 5; "truth" sits in place 6)."""
@@ -154,3 +179,13 @@ def tab_graph(tab: str) -> dict[str, object]:
 def save_figure(tab: str, kind: str) -> dict[str, object]:
     """Return the id of the button that saves the graph of a tab as "png" or "svg"."""
     return {"type": "save-figure", "tab": tab, "kind": kind}
+
+
+def learn_control(name: str) -> dict[str, object]:
+    """Return the id of a lesson's control."""
+    return {"type": "learn-control", "name": name}
+
+
+def learn_field(name: str) -> dict[str, object]:
+    """Return the id of the field around a lesson's control; hidden."""
+    return {"type": "learn-field", "name": name}

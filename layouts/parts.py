@@ -152,7 +152,7 @@ def select(
     )
 
 
-_UNBROKEN = re.compile(r"((?:σ|degree) = [^ ]*[^ ,.;]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
+_UNBROKEN = re.compile(r"((?:σ|degree) = [^ ]*[^ ,.;:]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
 
 
 def unbroken(text: str) -> list[Any]:

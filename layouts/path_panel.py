@@ -74,7 +74,7 @@ def path_note(view: ResultView) -> str:
     values = words.plural(view.path.n_found, "value")
     if view.searching:
         return values
-    unbound = f", {view.lower_bound_note}" if view.lower_bound is None and view.lower_bound_note else ""
+    unbound = f", {view.lower_bound_note.rstrip('.')}" if view.lower_bound is None and view.lower_bound_note else ""
     if view.path.n_found == 1:
         return f"{values}{unbound}"
     recurring = len({number for number in view.path.recurrences if number is not None})
@@ -108,5 +108,6 @@ def _baselines(view: ResultView) -> list[tuple[str, str]]:
     for place, one in enumerate(drawn(list(view.compared.values()))):
         total, missing = len(one.tried), outside(one, low, high)
         count = f", {total - missing} of {words.plural(total, 'value')} in view" if missing else ""
-        entries.append((SYMBOLS[place % len(SYMBOLS)], f"{METHODS[one.name].title.lower()}{count}"))
+        title = METHODS[one.name].title
+        entries.append((SYMBOLS[place % len(SYMBOLS)], f"{title if title.isupper() else title.lower()}{count}"))
     return entries

@@ -195,13 +195,15 @@ def _worth(view: ResultView) -> str:
     sentences = [f"It {first}."] if first else []
     if view.recommendation is not None:
         sentences.append(_on_the_path(view))
-    far = far_end(view)
+    far, plain = far_end(view), view.far_end == ResultView().far_end
     if far == view.recommended:
-        sentences.append("It is also what ordinary k-means finds, the far end of the path.")
+        ordinary = "what ordinary k-means finds, " if plain else ""
+        sentences.append(f"It is also {ordinary}the far end of the path.")
     elif far is not None:
         end = view.path.records[far]
         reach = f"reaches {words.measure(end.nmi)}" if end.nmi is not None else f"has c-NNC {words.measure(end.cnnc)}"
-        sentences.append(f"Ordinary k-means, the far end of the path, {reach}.")
+        who = "Ordinary k-means, the far end of the path," if plain else "The far end of the path"
+        sentences.append(f"{who} {reach}.")
     return " ".join(sentences)
 
 

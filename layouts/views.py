@@ -80,7 +80,8 @@ class ResultView:
     `message` is the run's own sentence for people (why it failed), `alert` one about the address that was opened.
     `selection` holds indices into the path in the order of their bandwidths; `active` is the one the arrow keys walk
     from. `sigma` is how far the search is and `share` the part of the log range covered, or of `beside`, what is done
-    beside the search once that is over. `symbol` is what the searched parameter is called. `compared` has what the
+    beside the search once that is over. `symbol` is what the searched parameter is called, and `far_end`
+    says in two lines what lies at the end of the path. `compared` has what the
     methods beside the search found, by name; the choice of the one that recommends is the path's last record.
     """
 
@@ -106,6 +107,7 @@ class ResultView:
     scheme: Scheme = "light"
     narrow: bool = False
     symbol: str = "σ"
+    far_end: tuple[str, str] = ("k-means", "the far end")
     beside: str = ""
     compared: Mapping[str, Comparison] = field(default_factory=dict)
 

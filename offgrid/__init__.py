@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from offgrid.critical import CriticalValue, critical_bandwidth
     from offgrid.errors import InputError
     from offgrid.exponentiation import fast_power
+    from offgrid.interactive import explore
     from offgrid.kernels import RBF, KernelSum, Laplacian, Polynomial
     from offgrid.kmeans import KernelKMeans
     from offgrid.path import BandwidthPath, PathRecord
@@ -37,6 +38,7 @@ _HOMES = {
     "RecommendedPartition": "recommendation",
     "bandwidth_lower_bound": "bounds",
     "critical_bandwidth": "critical",
+    "explore": "interactive",
     "fast_power": "exponentiation",
     "recommend_partition": "recommendation",
 }
@@ -45,7 +47,7 @@ _MODULES = ("baselines", "datasets", "metrics")
 __all__ = [
     "RBF", "BandwidthPath", "BandwidthSearch", "CriticalValue", "InputError", "KernelKMeans", "KernelSum", "Laplacian",
     "PathRecord", "Polynomial", "RecommendedPartition", "bandwidth_lower_bound", "baselines", "critical_bandwidth",
-    "datasets", "fast_power", "metrics", "recommend_partition",
+    "datasets", "explore", "fast_power", "metrics", "recommend_partition",
 ]  # fmt: skip
 
 

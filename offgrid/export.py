@@ -92,7 +92,7 @@ def run_dict(
     chosen = None
     if best is not None:
         own = recommend(path.found)
-        said = reason or ("" if own is None else own.reason)
+        said = reason or (own.reason if own else "")
         chosen = {"index": best, "sigma": _plain(path.records[best].sigma), "reason": said}
     return {
         "data": points_dict(points),

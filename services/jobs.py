@@ -131,6 +131,7 @@ def _carry_out(services: Services, run_id: str, owner: str, heart: Heart, build:
             ranks = services.ranks(points)
             records = search.iter_path(points.X, points.y, resume=run.path.records, ranks=ranks)
         _find(runs, run, owner, heart, search, records)
+        runs.set_ends(run_id, owner, search.ends_)
         _compare(services, run, points, ranks, heart)
         runs.finish(run_id, owner, search.ends_)
 

@@ -277,6 +277,10 @@ class RunStore:
         """Keep Theorem 1's bound, or why there is none."""
         self._change(run_id, owner, "lower_bound = ?, lower_bound_note = ?", (bound, note))
 
+    def set_ends(self, run_id: str, owner: str, ends: Sequence[LevelEnd]) -> None:
+        """Keep how the levels ended: the path is complete, while more is carried out beside it."""
+        self._change(run_id, owner, "ends = ?", (_pack_ends(ends),))
+
     def append(
         self,
         run_id: str,

@@ -69,7 +69,11 @@ def harden(
     @server.after_request
     def add_headers(response: Response) -> Response:
         if response.mimetype == "text/html":
-            policy = {**POLICY, "script-src": " ".join(["'self'", *script_hashes()])}
+            policy = {
+                **POLICY,
+                "script-src": " ".join(["'self'", *script_hashes()]),
+                "frame-ancestors": services.settings.frame_ancestors,
+            }
             response.headers["Content-Security-Policy"] = "; ".join(f"{name} {value}" for name, value in policy.items())
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         response.headers.setdefault("Referrer-Policy", "same-origin")
