@@ -46,7 +46,7 @@ def report_file(services: Services, asked: RunSettings, run: Run, points: Points
         panes=[*_panes(services, view, points, now.n_clusters)],
         flow=_flow(view, now.n_clusters),
         values=_values(view),
-        settings=settings_in_words(asked, run, points),
+        settings=settings_in_words(asked, points, run.state, run.seconds),
         python=f"# {about}\n{python}" if about and python else python,
         shell=shell,
         definitions=definitions(view),
@@ -146,7 +146,7 @@ def _values(view: ResultView) -> Table:
     return Table(head, cells, marked)
 
 
-def settings_in_words(asked: RunSettings, run: Run, points: Points) -> list[tuple[str, str]]:
+def settings_in_words(asked: RunSettings, points: Points, state: str, seconds: float) -> list[tuple[str, str]]:
     """Return everything that decided the result, as name and value."""
     data, search = asked.data, asked.search
     columns = ", ".join(points.feature_names[:20])
@@ -171,8 +171,8 @@ def settings_in_words(asked: RunSettings, run: Run, points: Points) -> list[tupl
         found.append(("Step budget", words.count(search.max_steps)))
     return [
         *found,
-        ("State", run.state),
-        ("Time", words.duration(run.seconds)),
+        ("State", state),
+        ("Time", words.duration(seconds)),
         *[("Note", note) for note in points.notes],
     ]
 
