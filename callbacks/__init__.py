@@ -7,7 +7,9 @@ from dash import Dash
 from callbacks import (
     background,
     clusterings_panel,
+    code_tab,
     compare_tab,
+    experiments,
     explore,
     export_menu,
     flow_tab,
@@ -15,6 +17,7 @@ from callbacks import (
     kernel_tab,
     learn,
     path_panel,
+    profile_tab,
     settings_panel,
     shell,
     summary,
@@ -28,6 +31,7 @@ def register_all(app: Dash, services: Services) -> None:
     """Attach every callback and page to the application."""
     shell.register(app)
     explore.register(app, services)
+    experiments.register(app, services.settings)
     settings_panel.register(app, services)
     kernel_section.register(app)
     background.register(app, services.settings)
@@ -38,6 +42,8 @@ def register_all(app: Dash, services: Services) -> None:
     tabs.register(app)
     flow_tab.register(app, services)
     kernel_tab.register(app, services)
+    profile_tab.register(app, services)
+    code_tab.register(app, services)
     compare_tab.register(app, services)
     export_menu.register(app, services)
     learn.register(app)

@@ -41,6 +41,9 @@ def export_menu(sigma: float | None = None) -> Component:
                     dmc.MenuLabel("Figures"),
                     dmc.MenuItem("Figures on the page, PNG", id=ids.EXPORT_PNG),
                     dmc.MenuItem("Figures on the page, SVG", id=ids.EXPORT_SVG),
+                    dmc.MenuDivider(),
+                    dmc.MenuLabel("All of it"),
+                    dmc.MenuItem("Report, HTML", id=ids.EXPORT_REPORT),
                 ]
             ),
         ],
