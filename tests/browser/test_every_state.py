@@ -26,6 +26,28 @@ EXAMINED, KEPT = (390, 1440), (390, 1024, 1920)
 SCHEMES = ("light", "dark")
 GRAVE = ("serious", "critical")
 MOST_PAGES = 30
+SETTLED = """async () => {
+    const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const end = performance.now() + 20000; // a search that goes on never comes to rest
+    await document.fonts.ready;
+    for (let calm = 0; calm < 5 && performance.now() < end; calm += 1) {
+        await frame();
+        const graphs = [...document.querySelectorAll(".dash-graph")].filter((graph) => graph.offsetParent);
+        if (document.querySelector("[data-dash-is-loading]") || graphs.some((g) => !g.querySelector(".main-svg"))) {
+            calm = -1;
+        }
+    }
+    const ending = document.getAnimations().filter((a) => a.effect.getTiming().iterations !== Infinity);
+    await Promise.allSettled(ending.map((a) => a.finished));
+}"""
+STICKING_OUT = """() => {
+    const wide = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= wide) {
+        return [];
+    }
+    const over = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > wide + 0.5);
+    return over.slice(0, 3).map((e) => `${e.tagName} ${e.id} ${e.getAttribute("class")}`);
+}"""
 
 
 def findings(page: Page) -> list[str]:
@@ -42,15 +64,8 @@ def findings(page: Page) -> list[str]:
 
 
 def settle(page: Page) -> None:
-    """Wait until nothing asked of the server is open, fonts are there, and what moves has come to rest."""
-    page.evaluate(
-        """async () => {
-            await document.fonts.ready;
-            const ending = document.getAnimations().filter((a) => a.effect.getTiming().iterations !== Infinity);
-            await Promise.allSettled(ending.map((a) => a.finished));
-            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-        }"""
-    )
+    """Wait until no part of the page waits for the server, fonts are there, and what moves has come to rest."""
+    page.evaluate(SETTLED)
 
 
 def look(page: Page, name: str) -> list[str]:
@@ -68,8 +83,7 @@ def look(page: Page, name: str) -> list[str]:
             if width in KEPT:
                 SCREENS.mkdir(parents=True, exist_ok=True)
                 page.screenshot(path=SCREENS / f"{name}-{width}-{scheme}.png", full_page=True)
-            over = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
-            wrong += [f"{where}: {over} px stick out at the right"] if over > 0 else []
+            wrong += [f"{where}: {what} sticks out at the right" for what in page.evaluate(STICKING_OUT)]
     return wrong
 
 
