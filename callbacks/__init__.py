@@ -7,13 +7,22 @@ from dash import Dash
 from callbacks import (
     background,
     clusterings_panel,
+    code_tab,
+    compare_tab,
+    experiments,
     explore,
     export_menu,
+    flow_tab,
+    kernel_section,
+    kernel_tab,
+    learn,
     path_panel,
+    profile_tab,
     settings_panel,
     shell,
     summary,
     table_panel,
+    tabs,
 )
 from services.context import Services
 
@@ -22,10 +31,19 @@ def register_all(app: Dash, services: Services) -> None:
     """Attach every callback and page to the application."""
     shell.register(app)
     explore.register(app, services)
+    experiments.register(app, services.settings)
     settings_panel.register(app, services)
+    kernel_section.register(app)
     background.register(app, services.settings)
     summary.register(app, services)
     path_panel.register(app, services)
     clusterings_panel.register(app, services)
     table_panel.register(app, services)
+    tabs.register(app)
+    flow_tab.register(app, services)
+    kernel_tab.register(app, services)
+    profile_tab.register(app, services)
+    code_tab.register(app, services)
+    compare_tab.register(app, services)
     export_menu.register(app, services)
+    learn.register(app)

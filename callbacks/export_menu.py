@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, no_update, set_props
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, dcc, no_update, set_props
 
 from callbacks.errors import notification
+from callbacks.report import report_file
 from callbacks.state import Data, Look, asked_in, known_points, result_view, shown_run
 from layouts import ids
 from layouts.export_menu import labels_item
@@ -25,12 +26,13 @@ def register(app: Dash, services: Services) -> None:
             "path": Input(ids.EXPORT_PATH_CSV, "n_clicks"),
             "labels": Input(ids.EXPORT_LABELS_CSV, "n_clicks"),
             "run": Input(ids.EXPORT_RUN_JSON, "n_clicks"),
+            "report": Input(ids.EXPORT_REPORT, "n_clicks"),
             "run_data": State(ids.RUN, "data"),
             "chosen": State(ids.SELECTION, "data"),
         },
         prevent_initial_call=True,
     )
-    def update_download(path: object, labels: object, run: object, run_data: Data, chosen: Data) -> Any:
+    def update_download(path: object, labels: object, run: object, report: object, run_data: Data, chosen: Data) -> Any:
         try:
             file = exported(services, str(ctx.triggered_id), run_data, chosen)
         except InputError as error:
@@ -49,12 +51,13 @@ def register(app: Dash, services: Services) -> None:
     def update_labels_item(chosen: Data, shown: Data, run_data: Data) -> str:
         view = result_view(services, asked_in(run_data), shown_run(services, run_data), chosen, Look())
         index = export.labels_index(view.selection, view.active, view.recommended)
-        return labels_item(None if index is None else view.path.records[index].sigma)
+        return labels_item(None if index is None else view.path.records[index].sigma, view.symbol)
 
     app.clientside_callback(
         ClientsideFunction("offgrid", "saveFigures"),
         Input(ids.EXPORT_PNG, "n_clicks"),
         Input(ids.EXPORT_SVG, "n_clicks"),
+        Input({"type": "save-figure", "tab": ALL, "kind": ALL}, "n_clicks"),
         State(ids.RUN, "data"),
         State(ids.RESULT_TITLE, "children"),
         prevent_initial_call=True,
@@ -77,9 +80,11 @@ def exported(services: Services, what: str, run_data: Data, chosen: Data) -> exp
         points = known_points(services, asked)
         return export.path_file(run, "" if points is None else points.title)
     points = services.points(asked.data)
-    if what == ids.EXPORT_RUN_JSON:
-        return export.run_file(run, points)
+    if what == ids.EXPORT_REPORT:
+        return report_file(services, asked, run, points, chosen)
     view = result_view(services, asked, run, chosen, Look())
+    if what == ids.EXPORT_RUN_JSON:
+        return export.run_file(run, points, view.reason)
     index = export.labels_index(view.selection, view.active, view.recommended)
     if index is None:
         raise InputError(export.NOTHING)

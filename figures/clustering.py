@@ -1,6 +1,7 @@
 """One clustering as a scatter plot, and the matched labels of several.
 
-Entry points: `matched_clusterings`, `matched_truth`, `label_places`, `sample_rows` (plain data); `clustering_figure`.
+Entry points: `matched_clusterings`, `matched_truth`, `label_places`, `sample_rows` (plain data); `clustering_figure`,
+and `packed`, the form in which figures hold many numbers.
 """
 
 from __future__ import annotations

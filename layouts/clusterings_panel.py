@@ -18,6 +18,7 @@ from layouts import ids
 from layouts.parts import choices, letter, section_title, select
 from layouts.summary import far_end
 from layouts.views import ResultView
+from offgrid.path import BESIDE
 
 MOST = 6
 TRUTH_PLACE = 6
@@ -131,7 +132,7 @@ def _pane(view: ResultView, place: int, figure: Any, told: str) -> Component:
                 className="pane-title",
                 children=[
                     letter(place, accent=accent),
-                    html.Span(f"σ = {words.sigma(record.sigma)}"),
+                    html.Span(words.bandwidth(record.sigma, view.symbol)),
                     html.Span(role(view, index), className="pane-role pane-role-accent" if accent else "pane-role"),
                 ],
             ),
@@ -171,8 +172,10 @@ def _empty_pane(has_values: bool) -> Component:
 def role(view: ResultView, index: int) -> str:
     """Return the part a record plays, in words."""
     if index == view.recommended:
-        return "recommended" if view.state == "finished" else "best so far"
-    return "k-means end" if index == far_end(view) else ""
+        final = view.state == "finished" or view.recommendation is not None
+        return "recommended" if final else "best so far"
+    end = "k-means end" if view.far_end == ResultView().far_end else "far end"
+    return end if index == far_end(view) else ""
 
 
 def measures(view: ResultView, index: int) -> list[str]:
@@ -184,10 +187,12 @@ def measures(view: ResultView, index: int) -> list[str]:
 
 def holds(view: ResultView, index: int) -> str:
     """Return how far a partition holds, in words."""
+    if view.path.records[index].level == BESIDE:
+        return "beside the path"
     extent = view.path.extent(index)
     if extent is None:
         return "still holding" if view.active_state else "not searched further"
-    return words.lasting(extent.to, exact=extent.exact)
+    return words.lasting(extent.to, exact=extent.exact, symbol=view.symbol)
 
 
 def caption(place: int, moved: int | None, *, ringed: bool = True) -> str:

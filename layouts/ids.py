@@ -8,7 +8,9 @@ from __future__ import annotations
 # Shell ---------------------------------------------------------------------------------------------------------------
 PROVIDER = "provider"  # MantineProvider; forceColorScheme
 THEME_TOGGLE = "theme-toggle"  # ColorSchemeToggle
-NAV_EXPLORE = "nav-explore"
+NAV_EXPLORE = "nav-explore"  # className
+NAV_LEARN = "nav-learn"  # className
+NAV_EXPERIMENTS = "nav-experiments"  # className
 NOTIFICATIONS = "notifications"  # NotificationContainer; sendNotifications
 LIVE = "live"  # visually hidden aria-live region; children
 
@@ -55,6 +57,16 @@ INIT = "init"  # SegmentedControl "random" or "k-means++"
 CLUSTERS_MORE = "clusters-more"  # disclosure of seed and restarts
 SEED = "seed"  # NumberInput
 RESTARTS = "restarts"  # NumberInput
+KERNEL = "kernel"  # SegmentedControl "rbf", "laplacian", "polynomial" or "sum"
+KERNEL_NOTE = "kernel-note"  # children: formula and help of the kernel
+SUM_FIELD = "sum-field"  # wrapper of the fields of a sum; hidden
+SUM_KERNEL = "sum-kernel"  # Select of the kernel whose parameter is searched
+PLUS_WEIGHT = "plus-weight"  # NumberInput
+PLUS_KERNEL = "plus-kernel"  # Select of the kernel that is added
+PLUS_VALUE = "plus-value"  # NumberInput: its parameter
+OFFSET_FIELD = "offset-field"  # wrapper of OFFSET; hidden unless a polynomial kernel is named
+OFFSET = "offset"  # NumberInput
+COMPARE_WITH = "compare-with"  # CheckboxGroup; value: names in comparison.OFFERED
 METHOD = "method"  # Select "certified", "dyadic", "newton" or "bisection"
 METHOD_NOTE = "method-note"  # children: what the method does, one sentence
 SEARCH_MORE = "search-more"  # disclosure of the fields below
@@ -78,6 +90,7 @@ COPY_LINK_LABEL = "copy-link-label"  # children: "Copy link" or "Copied"
 EXPORT_PATH_CSV = "export-path-csv"
 EXPORT_LABELS_CSV = "export-labels-csv"  # children name the active sigma
 EXPORT_RUN_JSON = "export-run-json"
+EXPORT_REPORT = "export-report"  # one HTML file with all of it
 EXPORT_PNG = "export-png"  # figures, client side
 EXPORT_SVG = "export-svg"
 SUMMARY = "summary"  # children
@@ -108,14 +121,90 @@ AXES_FIELD = "axes-field"  # wrapper of X_AXIS and Y_AXIS; hidden for two column
 X_AXIS = "x-axis"  # Select; "pca:0" or "column:NAME"
 Y_AXIS = "y-axis"  # Select
 
+# Result: tabs -------------------------------------------------------------------------------------------------------
+TABS = "tabs"  # Tabs; value "table", ... (the tab's name in the address)
+COMPARE_WANTED = "compare-wanted"  # Store, as FLOW_WANTED
+COMPARE = "compare"  # children
+FLOW_WANTED = "flow-wanted"  # Store: changes when the open tab has to be computed; so do the others that end alike
+FLOW = "flow"  # children
+KERNEL_WANTED = "kernel-wanted"
+KERNEL_AT = "kernel-at"  # Select of a selected record; data, value (its index)
+KERNEL_MATRIX = "kernel-matrix"  # children
+PROFILE_WANTED = "profile-wanted"
+PROFILE_AT = "profile-at"  # Select of a selected record; data, value (its index)
+PROFILE_COLUMNS = "profile-columns"  # Select of the columns shown; data, value (place of the first one, or None)
+PROFILE_CSV = "profile-csv"
+PROFILE = "profile"  # children
+CODE_WANTED = "code-wanted"
+CODE = "code"  # children
+
 # Result: table -------------------------------------------------------------------------------------------------------
-TABS = "tabs"  # Tabs; value "table"
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
 TABLE = "table"  # AgGrid; rowData, columnDefs
 TABLE_COUNT = "table-count"  # children: "9 of 48"
 TABLE_FILTER = "table-filter"  # Select "long", "newest" or "all"
 
+# Learn ---------------------------------------------------------------------------------------------------------------
+LEARN_DATA = (
+    "learn-data"  # Store: the whole lesson, {"key", "path", "query", "figures", "steps", "head", "start", "first"}
+)
+LEARN_STEP = "learn-step"  # Store: the step shown, from 0
+LEARN_VISIT = (
+    "learn-visit"  # Store: {"lesson", "id": one for each time the page is opened, "step": first, "shown": ...}
+)
+LEARN_ALERT = "learn-alert"  # children: one sentence about a value that can't be used, or None
+LEARN_STAGE = "learn-stage"  # focusable wrapper of the two figures, takes arrow keys
+LEARN_LEFT = "learn-left"  # Graph
+LEARN_RIGHT = "learn-right"  # Graph
+LEARN_NOTES = ("learn-left-note", "learn-right-note")  # children: note beside a figure's title
+LEARN_BACK = "learn-back"  # button; disabled
+LEARN_FORWARD = "learn-forward"  # button; disabled
+LEARN_PLAY = "learn-play"  # button; children
+LEARN_SLIDER = "learn-slider"  # Slider; value, max
+LEARN_SENTENCE = "learn-sentence"  # children: "Step 3 of 9: …"
+LEARN_HEAD = "learn-head"  # table row; children
+LEARN_ROWS = "learn-rows"  # table body; children
+LEARN_EXPLORE = "learn-explore"  # Link to the Explore page; href
+
+# Experiments ---------------------------------------------------------------------------------------------------------
+RERUN = "rerun"  # Store: {"table", "id", "line", "error"} of the rerun that was asked for last on this page
+RERUN_CARRY_OUT = "rerun-carry-out"  # Store: {"id", "nonce"}; a change has it carried out in the background
+RERUN_TICK = "rerun-tick"  # Store: anything that changes whenever the rerun may have changed
+RERUN_DONE = "rerun-done"  # Store: written when the background callback returns
+RERUN_POLL = "rerun-poll"  # Interval; disabled while no rerun is active
+RERUN_RUNS = "rerun-runs"  # NumberInput: runs of a rerun
+
+
+def scaling_graph(table: str) -> dict[str, str]:
+    """Return the id of the plot on the page of a table: only Figure 1 has one."""
+    return {"type": "scaling-graph", "table": table}
+
+
+def rerun_part(part: str, line: str) -> dict[str, str]:
+    """Return the id of a line's part: "button", "cancel", "said" (what a rerun says) or "found" (its figures)."""
+    return {"type": f"rerun-{part}", "line": line}
+
 
 def clustering_graph(place: int) -> dict[str, object]:
     """Return the id of the graph in pane `place` (0 to 5; "truth" sits in place 6)."""
     return {"type": "clustering-graph", "place": place}
+
+
+def tab_graph(tab: str) -> dict[str, object]:
+    """Return the id of the graph in a tab, which is there while the tab has something to draw."""
+    return {"type": "tab-graph", "tab": tab}
+
+
+def save_figure(tab: str, kind: str) -> dict[str, object]:
+    """Return the id of the button that saves the graph of a tab as "png" or "svg"."""
+    return {"type": "save-figure", "tab": tab, "kind": kind}
+
+
+def learn_control(name: str) -> dict[str, object]:
+    """Return the id of a lesson's control."""
+    return {"type": "learn-control", "name": name}
+
+
+def learn_field(name: str) -> dict[str, object]:
+    """Return the id of the field around a lesson's control; hidden."""
+    return {"type": "learn-field", "name": name}

@@ -30,6 +30,7 @@ from offgrid.engine import certificate, descent, margins, series
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
 from offgrid.engine.threads import SERIAL_COST
+from offgrid.looks import Report
 from offgrid.proximity import Evaluation, evaluate, with_self_sums
 
 
@@ -43,7 +44,10 @@ class Found:
     uncertified: int
 
 
-def find(pairs: Pairs, partition: Partition, start: Evaluation, *, rtol: float, stop_t: float = 0.0) -> Found:
+def find(
+    pairs: Pairs, partition: Partition, start: Evaluation, *, rtol: float, stop_t: float = 0.0,
+    report: Report | None = None,
+) -> Found:  # fmt: skip
     """Find the largest t below ``start.t`` at which a step from `partition` moves a point.
 
     Parameters
@@ -55,15 +59,17 @@ def find(pairs: Pairs, partition: Partition, start: Evaluation, *, rtol: float, 
         Relative width at which an interval that cannot be certified is settled by its far end.
     stop_t : float
         Stop where the partition is certified down to here.
+    report : Report, optional
+        Called after each look; the search is then not done in one compiled routine, and finds the same.
     """
-    if not pairs.worth_threads and not pairs.mixed:
+    if not pairs.worth_threads and not pairs.mixed and report is None:
         t, quiet_to, labels, uncertified, entries = descent.descend(
             pairs.layout(partition), partition.inverse_sizes, start.t, start.sums, start.slopes, start.self_sums,
             start.self_slopes, rtol, stop_t, pairs.largest, pairs.mean,
         )  # fmt: skip
         pairs.entries += entries
         return Found(t, quiet_to, labels, uncertified)
-    search = _Search(pairs, partition, rtol)
+    search = _Search(pairs, partition, rtol, report)
     near, ratio = start, descent.WIDEST
     while near.t > stop_t:
         flat = near.t > 0.0 and near.t * pairs.largest < certificate.FLAT
@@ -82,13 +88,15 @@ def find(pairs: Pairs, partition: Partition, start: Evaluation, *, rtol: float, 
 class _Search:
     """One search whose sums are spread over threads: the pairs, the partition, and what is counted on the way."""
 
-    def __init__(self, pairs: Pairs, partition: Partition, rtol: float) -> None:
+    def __init__(self, pairs: Pairs, partition: Partition, rtol: float, report: Report | None) -> None:
         self.pairs = pairs
         self.partition = partition
         self.rtol = rtol
         self.uncertified = 0
         self.looks = 0
         self._next_limit_try = math.inf
+        self._report = report
+        self._look: tuple[float, int] | None = None
 
     def far_end(self, near: Evaluation, ratio: float, stop_t: float) -> float:
         """Choose the far end of the next interval."""
@@ -109,13 +117,23 @@ class _Search:
         if len(rows) > 0:
             # few rows are open for all that the near end can tell: the far end is looked at for them alone
             chain = certificate.new_chain(self.partition.inverse_sizes, rows, False)
+            self._look = far_t, len(rows)
             certificate.append_look(chain, far_t, *self._sums_at(chain, np.arange(len(rows)), far_t, far_t, near.t))
             settled = self._settle(chain, far_t, near)
             if settled is not None:
                 return settled
-        return self._evaluate(far_t)
+        far = self._evaluate(far_t)
+        self._tell(far_t)
+        return far
+
+    def _tell(self, quiet_to: float) -> None:
+        """Report the last look, if it was not reported yet, now that it is known what follows from it."""
+        if self._report is not None and self._look is not None:
+            self._report(*self._look, quiet_to)
+            self._look = None
 
     def _evaluate(self, t: float) -> Evaluation:
+        self._look = t, self.pairs.n
         return evaluate(self.pairs, self.partition, t) if t != 0.0 else _at_the_end(self.pairs, self.partition)
 
     def _settle_between(self, far: Evaluation, near: Evaluation) -> Found | Evaluation:
@@ -123,6 +141,7 @@ class _Search:
         limit = far.t == 0.0 and not self.pairs.mixed
         rows = np.flatnonzero(_open_rows(self.partition, far, near, limit=limit))
         if len(rows) == 0:
+            self._tell(far.t)
             return far
         chain = certificate.new_chain(self.partition.inverse_sizes, rows, limit)
         certificate.append_rows(chain, far.t, far.sums, far.slopes, far.self_sums, far.self_slopes)
@@ -132,20 +151,22 @@ class _Search:
         """Settle an interval for the rows of a chain that has its far end; None where nothing moves."""
         certificate.append_rows(chain, near.t, near.sums, near.slopes, near.self_sums, near.self_slopes)
         layout, largest = self.pairs.layout(self.partition), self.pairs.largest
-        # of a mixed kernel a layout is only a part: every look is left to the pairs
-        budget = -1 if self.pairs.mixed else SERIAL_COST
+        # of a mixed kernel a layout is only a part: every look is left to the pairs, as it is to be reported
+        budget = -1 if self.pairs.mixed or self._report is not None else SERIAL_COST
         while True:
             action = certificate.advance(chain, layout, far_t, near.t, largest, self.rtol, budget)
+            self._tell(float(chain.t[chain.slots[chain.counts[certificate.LENGTH] - 1]]))
             if action != certificate.LOOK:
                 break
             left = np.flatnonzero(chain.left[chain.slots[chain.counts[certificate.LENGTH] - 1]])
             t = float(chain.reals[certificate.LOOK_T])
+            self._look = t, len(left)
             certificate.insert(chain, left, *self._sums_at(chain, left, t, far_t, near.t))
         self.looks += int(chain.counts[certificate.LOOKS])
         self.uncertified += int(chain.counts[certificate.UNCERTIFIED])
         self.pairs.entries += int(chain.counts[certificate.ENTRIES])
         if action == certificate.FULL:
-            piece = evaluate(self.pairs, self.partition, certificate.piece_at_hand(chain))
+            piece = self._evaluate(certificate.piece_at_hand(chain))
             return self._settle_between(piece, near)
         if action == certificate.FOUND:
             t, quiet_to, stepped = certificate.move_found(chain, self.partition.labels)

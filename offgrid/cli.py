@@ -124,21 +124,17 @@ def _settings(arguments: argparse.Namespace, points: Points) -> dict[str, Any]:
 
 def _kernel(arguments: argparse.Namespace) -> tuple[Kernel, dict[str, Any]]:
     """Return the kernel, and what JSON says of it: its name, that of its parameter, and what it is made of."""
-    from offgrid import RBF, KernelSum, Laplacian, Polynomial
+    from offgrid.kernels import kernel_named
 
     names = {arguments.kernel} | {name for _, name, _ in arguments.plus}
     if arguments.offset is not None and "polynomial" not in names:
         raise CommandError("--offset is for the polynomial kernel: give --kernel polynomial, or leave it out.", USAGE)
     offset = 1.0 if arguments.offset is None else arguments.offset
-    kernels: dict[str, Kernel] = {"rbf": RBF(), "laplacian": Laplacian(), "polynomial": Polynomial(offset)}
-    kernel = kernels[arguments.kernel]
-    described = {"kernel": arguments.kernel, "parameter": kernel.parameter}
+    kernel = kernel_named(arguments.kernel, offset=offset, plus=arguments.plus)
+    described: dict[str, Any] = {"kernel": arguments.kernel, "parameter": kernel.parameter}
     if "polynomial" in names:
         described["offset"] = offset
     if arguments.plus:
-        kernel = KernelSum(
-            [(1.0, kernel, None), *((weight, kernels[name], value) for weight, name, value in arguments.plus)]
-        )
         described["plus"] = [
             {"weight": weight, "kernel": name, "value": value} for weight, name, value in arguments.plus
         ]

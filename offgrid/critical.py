@@ -8,6 +8,7 @@ method: `certified`, `dyadic` (the paper's Algorithm 2), `rootfinding` (``"newto
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -15,9 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from offgrid import certified, dyadic, rootfinding
+from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
 from offgrid.errors import InputError
 from offgrid.kernels import RBF, Kernel, KernelOnData
+from offgrid.looks import Look, Observer, Report, ignore
 from offgrid.proximity import Evaluation, evaluate
 from offgrid.validation import check_choice, check_count, check_labels, check_n_clusters, check_positive
 
@@ -72,7 +75,7 @@ class CriticalValue:
 def critical_bandwidth(
     X: ArrayLike, labels: ArrayLike, sigma: float, *, n_clusters: int, kernel: Kernel = RBF(),  # noqa: B008
     method: Method = "certified", depth: int = 10, rtol: float = 2**-20, limiting: str | None = None,
-    limit: float | None = None,
+    limit: float | None = None, observe: Observer | None = None,
 ) -> CriticalValue:  # fmt: skip
     """Find the smallest bandwidth above `sigma` at which one assignment step from a partition moves a point.
 
@@ -102,6 +105,8 @@ def critical_bandwidth(
     limit : float or None
         Value beyond which nothing is wanted: `sigma` is ``inf`` if nothing is found up to there. None for the kernel's
         own, which is a degree of 64 for a polynomial kernel; the others have none.
+    observe : callable, optional
+        Called with a `Look` after each look at the kernel.
 
     Returns
     -------
@@ -128,7 +133,9 @@ def critical_bandwidth(
     if limit <= sigma:
         raise InputError(f"limit is {limit:.6g}: it must be above {bound.parameter}, {sigma:.6g}.")
     check_method(bound, method)
-    return find_critical(bound, partition, start, method=method, depth=depth, rtol=rtol, limiting=limiting, limit=limit)
+    return find_critical(
+        bound, partition, start, method=method, depth=depth, rtol=rtol, limiting=limiting, limit=limit, observe=observe
+    )
 
 
 def check_method(kernel: KernelOnData, method: str) -> None:
@@ -142,6 +149,7 @@ def check_method(kernel: KernelOnData, method: str) -> None:
 def find_critical(
     kernel: KernelOnData, partition: Partition, start: Evaluation, *, method: Method = "certified",
     depth: int = 10, rtol: float = 2**-20, limiting: str | None = None, limit: float = math.inf,
+    observe: Observer | None = None,
 ) -> CriticalValue:  # fmt: skip
     """Find the critical value of a partition from its sums at some t; see `critical_bandwidth`.
 
@@ -153,42 +161,57 @@ def find_critical(
     check_count(depth, "depth", maximum=40)
     if not _FINEST <= check_positive(rtol, "rtol") <= _COARSEST:
         raise InputError(f"rtol is {rtol!r}: it must lie between {_FINEST} and {_COARSEST}.")
-    entries = kernel.pairs.entries
+    spent = _passes_from(kernel.pairs)
+    report = None if observe is None else _report_to(observe, kernel, spent)
     stepped = start.stepped(partition)
     if not np.array_equal(stepped, partition.labels):
         sigma = kernel.sigma(start.t)
         found = CriticalValue(sigma, sigma, stepped, True, 0.0)
     elif method == "certified":
-        found = _certified(kernel, partition, start, rtol, limit)
+        found = _certified(kernel, partition, start, rtol, limit, report)
     elif method == "dyadic":
-        found = _dyadic(kernel, partition, start, depth, limiting)
+        found = _dyadic(kernel, partition, start, depth, limiting, report or ignore)
     else:
         seen = (
-            rootfinding.newton(kernel, partition, start, rtol=rtol, limit=limit)
+            rootfinding.newton(kernel, partition, start, rtol=rtol, limit=limit, report=report or ignore)
             if method == "newton"
-            else rootfinding.bisect(kernel, partition, start, limit=limit)
+            else rootfinding.bisect(kernel, partition, start, limit=limit, report=report or ignore)
         )
         found = CriticalValue(seen.sigma, seen.below, seen.labels, math.isfinite(seen.sigma), 0.0)
     moved = np.flatnonzero(found.labels != partition.labels)
-    n = kernel.pairs.n
-    # the sums at the start cost a pass over all pairs, too
-    passes = (kernel.pairs.entries - entries + n * (n - 1) // 2) / n**2
-    return replace(found, moved=moved, passes=passes)
+    return replace(found, moved=moved, passes=spent())
+
+
+def _passes_from(pairs: Pairs) -> Callable[[], float]:
+    """Return what counts the kernel passes from now on; the sums at the start cost a look at all pairs, too."""
+    n, before = pairs.n, pairs.entries
+    return lambda: (pairs.entries - before + n * (n - 1) // 2) / n**2
+
+
+def _report_to(observe: Observer, kernel: KernelOnData, spent: Callable[[], float]) -> Report:
+    """Return what tells an observer in terms of the kernel's parameter."""
+
+    def report(t: float, rows: int, quiet_to: float) -> None:
+        observe(Look(kernel.sigma(t), rows, kernel.sigma(quiet_to), spent()))
+
+    return report
 
 
 def _certified(
-    kernel: KernelOnData, partition: Partition, start: Evaluation, rtol: float, limit: float
+    kernel: KernelOnData, partition: Partition, start: Evaluation, rtol: float, limit: float, report: Report | None
 ) -> CriticalValue:
     stop_t = kernel.t(limit) if math.isfinite(limit) else 0.0
-    found = certified.find(kernel.pairs, partition, start, rtol=rtol, stop_t=stop_t)
+    found = certified.find(kernel.pairs, partition, start, rtol=rtol, stop_t=stop_t, report=report)
     sigma = kernel.sigma(found.t)
     return CriticalValue(sigma, kernel.sigma(found.quiet_to), found.labels, found.t != 0.0, 0.0, found.uncertified)
 
 
 def _dyadic(
-    kernel: KernelOnData, partition: Partition, start: Evaluation, depth: int, limiting: str | None
+    kernel: KernelOnData, partition: Partition, start: Evaluation, depth: int, limiting: str | None, report: Report
 ) -> CriticalValue:
-    found = dyadic.find(kernel.pairs, partition, start, depth=depth, limiting=limiting, sharper=kernel.sharpens)
+    found = dyadic.find(
+        kernel.pairs, partition, start, depth=depth, limiting=limiting, sharper=kernel.sharpens, report=report
+    )
     sigma = kernel.sigma(start.t)
     exponents = (found.numerator, found.denominator), (found.quiet_numerator, found.quiet_denominator)
     values = [sigma * p / q if kernel.sharpens else sigma * q / p for p, q in exponents]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from offgrid.engine import assignment
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
 from offgrid.engine.powers import PowerOfKernel
+from offgrid.looks import Report, ignore
 from offgrid.proximity import Evaluation, evaluate
 
 # Share of the points that "close" looks at.
@@ -50,24 +52,27 @@ class Found:
 
 
 def find(
-    pairs: Pairs, partition: Partition, start: Evaluation, *, depth: int, limiting: str | None, sharper: bool = False
-) -> Found:
+    pairs: Pairs, partition: Partition, start: Evaluation, *, depth: int, limiting: str | None, sharper: bool = False,
+    report: Report = ignore,
+) -> Found:  # fmt: skip
     """Run Algorithm 2 for `depth` rounds from the t of `start`, at which kernel k-means has converged.
 
-    `sharper` looks at powers above 1.
+    `sharper` looks at powers above 1. `report` is called after each query.
     """
     checked = np.ones(pairs.n, dtype=bool)
     if limiting == "close":
         checked = _close_rows(start, partition)
-    found = _search(pairs, partition, start.t, depth, checked, follow=limiting == "movers", sharper=sharper)
+    search = partial(_search, pairs, partition, start.t, depth, sharper=sharper, report=report)
+    found = search(checked, follow=limiting == "movers")
     if limiting is not None and not _verified(pairs, partition, start.t, found):
-        return _search(pairs, partition, start.t, depth, np.ones(pairs.n, dtype=bool), follow=False, sharper=sharper)
+        return search(np.ones(pairs.n, dtype=bool), follow=False)
     return found
 
 
 def _search(
-    pairs: Pairs, partition: Partition, t: float, depth: int, checked: NDArray[np.bool_], *, follow: bool, sharper: bool
-) -> Found:
+    pairs: Pairs, partition: Partition, t: float, depth: int, checked: NDArray[np.bool_], *, follow: bool,
+    sharper: bool, report: Report,
+) -> Found:  # fmt: skip
     kernel = PowerOfKernel(pairs, partition, 2.0 * t if sharper else t)
     if sharper:
         # back to the start, from where exponents grow
@@ -75,6 +80,7 @@ def _search(
     moving: list[tuple[int, int]] = []
     quiet = [(1, 1)]
     labels, moved, looked_at = partition.labels, False, 0
+    entries = pairs.entries
     for _ in range(depth):
         looked_at += int(checked.sum())
         stepped = _query(kernel.refine(moved=moved != sharper, checked=checked), partition, checked)
@@ -86,7 +92,9 @@ def _search(
             labels = stepped
             if follow:
                 checked, follow = stepped != partition.labels, False
-    pairs.entries += kernel.entries
+        pairs.entries = entries + kernel.entries
+        # exponents after a quiet one stay on its far side: the last is the nearest to what is looked for
+        report(t * exponent[0] / exponent[1], int(checked.sum()), t * quiet[-1][0] / quiet[-1][1])
     best = moving[-1] if moving else quiet[-1]
     # of the quiet exponents on the start's side of it the nearest
     side = -1 if sharper else 1

@@ -381,3 +381,21 @@ class KernelSum(Kernel):
             logs = kernel.logarithms(points, others, value if own is None else own)
             np.logaddexp(total, logs + math.log(weight), out=total)
         return total
+
+
+def kernel_named(name: str, *, offset: float = 1.0, plus: Sequence[tuple[float, str, float]] = ()) -> Kernel:
+    """Return a kernel by its name, with fixed terms added: weight, name, and the value of its parameter.
+
+    `offset` is that of the polynomial kernel, wherever one is named.
+
+    Raises
+    ------
+    InputError
+        Where there is no kernel of a name, or a number can't be used.
+    """
+    named: dict[str, Kernel] = {"rbf": RBF(), "laplacian": Laplacian(), "polynomial": Polynomial(offset)}
+    for unknown in {name, *(other for _, other, _ in plus)} - set(named):
+        raise InputError(f"There is no kernel {unknown!r}: choose from {', '.join(named)}.")
+    if not plus:
+        return named[name]
+    return KernelSum([(1.0, named[name], None), *((weight, named[other], value) for weight, other, value in plus)])

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 EndReason = Literal["k-means", "flat", "limit", "budget"]
 
+# The level of a partition that stands beside the path: shown with it, but found without the search.
+BESIDE = 0
 # Bandwidths nearer to each other than this look the same to three figures.
 _LEGIBLE = 0.005
 
@@ -50,7 +52,7 @@ class PathRecord:
     seconds : float
         Time from the preceding record to this one.
     level : int
-        Level of the hierarchical search, from 1.
+        Level of the hierarchical search, from 1; `BESIDE` for a partition that the search did not find.
     iterations : int
         Steps that kernel k-means took at `sigma`.
     converged : bool
@@ -83,8 +85,11 @@ class PathRecord:
         return partition_key(self.labels)
 
     def to_dict(self, *, pack: bool = False) -> dict[str, Any]:
-        """Return the record as JSON-ready values; `pack` keeps labels and moved rows as base64, not as lists."""
-        plain = {name: getattr(self, name) for name in _PLAIN_FIELDS}
+        """Return the record as JSON-ready values; `pack` keeps labels and moved rows as base64, not as lists.
+
+        An infinite bandwidth is the string ``"inf"``.
+        """
+        plain = {name: _plain(getattr(self, name)) for name in _PLAIN_FIELDS}
         if pack:
             return {**plain, "labels": _pack(self.labels), "moved": _pack(self.moved)}
         return {**plain, "labels": self.labels.tolist(), "moved": self.moved.tolist()}
@@ -94,6 +99,7 @@ class PathRecord:
         """Rebuild a record from `to_dict`, packed or not."""
         # a record that was kept before there was such an error has none
         plain = {"cnnc_error": 0.0, **{name: values[name] for name in _PLAIN_FIELDS if name in values}}
+        plain |= {name: float(plain[name]) for name in _BANDWIDTHS}
         return cls(labels=_unpack(values["labels"], np.int32), moved=_unpack(values["moved"], np.int64), **plain)
 
 
@@ -101,6 +107,11 @@ _PLAIN_FIELDS = (
     "sigma", "below", "critical", "cnnc", "nmi", "ari", "seconds", "level",
     "iterations", "converged", "passes", "uncertified", "cnnc_error",
 )  # fmt: skip
+_BANDWIDTHS = ("sigma", "below", "critical")
+
+
+def _plain(value: Any) -> Any:
+    return "inf" if isinstance(value, float) and math.isinf(value) else value
 
 
 def _pack(values: NDArray[np.integer]) -> str:
@@ -129,8 +140,7 @@ class LevelEnd:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values; an infinite `holds_to` is the string ``"inf"``."""
-        holds_to = "inf" if math.isinf(self.holds_to) else self.holds_to
-        return {"level": self.level, "reason": self.reason, "holds_to": holds_to}
+        return {"level": self.level, "reason": self.reason, "holds_to": _plain(self.holds_to)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> LevelEnd:
@@ -152,6 +162,8 @@ class Extent:
 class BandwidthPath:
     """The records of a search in the order found, levels one after the other, finished or still growing.
 
+    Records of level `BESIDE` come last: they are no part of the search's levels, recurrences or counts.
+
     Parameters
     ----------
     records : iterable of PathRecord
@@ -166,10 +178,20 @@ class BandwidthPath:
     def __len__(self) -> int:
         return len(self.records)
 
+    @cached_property
+    def n_found(self) -> int:
+        """Number of records that the search found."""
+        return sum(record.level != BESIDE for record in self.records)
+
+    @property
+    def found(self) -> tuple[PathRecord, ...]:
+        """The records that the search found."""
+        return self.records[: self.n_found]
+
     @property
     def levels(self) -> tuple[int, ...]:
         """Levels present, in order."""
-        return tuple(sorted({record.level for record in self.records}))
+        return tuple(sorted({record.level for record in self.found}))
 
     def at_level(self, level: int) -> list[int]:
         """Return the indices of a level's records, by increasing bandwidth."""
@@ -199,18 +221,18 @@ class BandwidthPath:
 
         Partitions are compared as partitions: names of clusters do not matter.
         """
-        keys = [record.key for record in self.records]
+        keys = [record.key for record in self.found]
         counts = Counter(keys)
         groups: dict[bytes, int] = {}
         for key in keys:
             if counts[key] > 1:
                 groups.setdefault(key, len(groups))
-        return tuple(groups.get(key) for key in keys)
+        return tuple(groups.get(record.key) for record in self.records)
 
     @cached_property
     def n_partitions(self) -> int:
         """Number of distinct partitions."""
-        return len({record.key for record in self.records})
+        return len({record.key for record in self.found})
 
 
 def partition_key(labels: NDArray[np.integer]) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from offgrid import BandwidthSearch
 from offgrid.datasets import load
@@ -203,7 +204,7 @@ def test_searches_wait_for_a_slot_in_the_order_they_came(services: Services, mon
 
 def test_a_waiting_run_can_be_cancelled(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "BEAT", 0.05)
-    with jobs.FileLock(prepared(services.settings.data_dir / "slots") / "slot-0.lock"):
+    with FileLock(prepared(services.settings.data_dir / "slots") / "slot-0.lock"):
         run_id = services.request(FLAME)
         thread = threading.Thread(target=execute, args=(run_id, services), kwargs={"build": scripted(2)})
         thread.start()
