@@ -98,12 +98,14 @@ SUMMARY = "summary"  # children
 NOTICE = "notice"  # wrapper: interrupted, failed, cancelled, queued; hidden, className
 NOTICE_TITLE = "notice-title"  # children
 NOTICE_TEXT = "notice-text"  # children
-RESUME = "resume"  # Button in the notice; style display, disabled
+RESUME = "resume"  # Button in the notice; children, style display
 RUNNING = "running"  # wrapper of the running line; hidden
 RUNNING_TEXT = "running-text"  # children: "Level 1 of 2, σ = 1.83, 12 clusterings so far"
 RUNNING_ELAPSED = "running-elapsed"  # children: "9 s elapsed"
 RUNNING_BAR = "running-bar"  # ProgressSection; value 0..100
-CANCEL = "cancel"  # Button; disabled
+RUNNING_NOTE = "running-note"  # children: that others follow the search too, or None
+PIN = "pin"  # Checkbox; checked, style display
+CANCEL = "cancel"  # Button; disabled, style display
 
 # Result: path --------------------------------------------------------------------------------------------------------
 PATH_NOTE = "path-note"  # children: "48 values, no partition recurs"

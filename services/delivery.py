@@ -20,12 +20,14 @@ STATIC = ("/assets/", "/_dash-component-suites/")
 _packed: dict[bytes, bytes] = {}
 
 
-def deliver_well(server: Flask) -> None:
+def deliver_well(server: Flask, prefix: str = "/") -> None:
     """Compress what is text for browsers that take gzip, and have them keep files whose address names a version."""
+    root = prefix.rstrip("/")
+    assets, static = f"{root}/assets/", tuple(f"{root}{path}" for path in STATIC)
 
     @server.after_request
     def pack(response: Response) -> Response:
-        if request.path.startswith("/assets/") and request.args.keys() & {"m", "v"} and response.status_code == 200:
+        if request.path.startswith(assets) and request.args.keys() & {"m", "v"} and response.status_code == 200:
             response.cache_control.no_cache = None
             response.cache_control.public = True
             response.cache_control.max_age = KEPT
@@ -35,7 +37,7 @@ def deliver_well(server: Flask) -> None:
         response.direct_passthrough = False
         content = response.get_data()
         if len(content) >= SMALLEST:
-            fixed = request.path.startswith(STATIC)
+            fixed = request.path.startswith(static)
             response.set_data(_packed_file(content) if fixed else gzip.compress(content, 1, mtime=0))
             response.headers["Content-Encoding"] = "gzip"
             etag, _ = response.get_etag()
