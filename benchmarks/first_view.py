@@ -1,6 +1,6 @@
 """What a browser meets on a server that is running: seconds to a drawn path, bytes, requests, longest block.
 
-``python -m benchmarks.first_view [ADDRESS]``, by default http://127.0.0.1:8050/; the address of any finished run will do.
+``python -m benchmarks.first_view [ADDRESS]``, by default http://127.0.0.1:8050/; the address of a finished run will do.
 Needs what `make test` installs.
 """
 
@@ -84,7 +84,10 @@ def longest_block(page: Page) -> float:
 def main() -> None:
     """Measure and print medians with the range."""
     address = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8050/"
-    fresh, again, sent, blocks = [], [], [], []
+    fresh: list[float] = []
+    again: list[float] = []
+    sent: list[Traffic] = []
+    blocks: list[float] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         for _ in range(ROUNDS):
