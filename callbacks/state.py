@@ -143,7 +143,7 @@ def result_view(
         selection=selection,
         active=active,
         message=run.message,
-        queue_place=None if run.id in services.runs.startable(services.settings.slots) else run.place,
+        queue_place=_place_shown(services, run),
         follows=own.follows,
         pinned=own.pinned,
         others=own.others,
@@ -167,6 +167,12 @@ def recommended_of(path: BandwidthPath, recommendation: Comparison | None) -> tu
         return len(path) - 1, recommendation.reason
     best = recommend(path.found)
     return (None, "") if best is None else (best.index, best.reason)
+
+
+def _place_shown(services: Services, run: Run) -> int | None:
+    """Return the place in the queue, None for what is about to start."""
+    about_to_start = run.state == "queued" and run.id in services.runs.startable(services.settings.slots)
+    return None if about_to_start else run.place
 
 
 def describe(points: Points, search: SearchSettings) -> str:

@@ -30,6 +30,7 @@ from services.context import Services
 from services.jobs import execute, parent_watch
 from services.points import DataSpec
 from services.run_settings import RunSettings, SearchSettings
+from services.server import warm
 from services.settings import Settings, from_environment
 
 HOST = "127.0.0.1"
@@ -59,9 +60,10 @@ def serve(create_app: Callable[[Settings], Any], keep_house: Callable[[Any, Sett
     environment = {**os.environ, **settings.to_environment()}
     subprocess.Popen([sys.executable, "-m", "services.session", run_id], cwd=ROOT, env=environment,
                      stdin=subprocess.DEVNULL)  # fmt: skip
-    keep_house(app.server, settings)
+    warm(app.server)
     query = urlencode({**asked.to_query(), "run": run_id})
     _answer(answer, url=f"http://{HOST}:{server.server_port}/?{query}")
+    threading.Thread(target=keep_house, args=(app.server, settings), daemon=True).start()
     server.serve_forever()
     return 0
 
