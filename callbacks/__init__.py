@@ -9,6 +9,7 @@ from callbacks import (
     clusterings_panel,
     code_tab,
     compare_tab,
+    experiments,
     explore,
     export_menu,
     flow_tab,
@@ -30,6 +31,7 @@ def register_all(app: Dash, services: Services) -> None:
     """Attach every callback and page to the application."""
     shell.register(app)
     explore.register(app, services)
+    experiments.register(app, services.settings)
     settings_panel.register(app, services)
     kernel_section.register(app)
     background.register(app, services.settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from callbacks.clusterings_panel import axes_view, painter, unscaled
@@ -25,13 +26,12 @@ from services.report import Drawing, Report, Table, report_html
 from services.run_settings import RunSettings, library_version
 from services.runs import Run
 
+PLOTLY_FILE = Path(__file__).resolve().parents[1] / "assets" / "plotly" / "plotly.min.js"
 _SCHEMES: tuple[Scheme, Scheme] = ("light", "dark")
 
 
 def report_file(services: Services, asked: RunSettings, run: Run, points: Points, chosen: Data) -> File:
     """Return the report of a run, with the selection that the page shows."""
-    from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
-
     view = result_view(services, asked, run, chosen, Look())
     now = Seen(asked, view, points)
     python, shell, about = reproduction(services, now)
@@ -52,7 +52,7 @@ def report_file(services: Services, asked: RunSettings, run: Run, points: Points
         made=f"Made with Off-the-grid {library_version()} on {datetime.now(UTC):%Y-%m-%d}.",
     )
     name = f"{slug(points.title)}-k{now.n_clusters}-report.html"
-    return File(name, report_html(content, get_plotlyjs()), "text/html")
+    return File(name, report_html(content, PLOTLY_FILE.read_text(encoding="utf-8")), "text/html")
 
 
 def _drawing(title: str, draw: Callable[[Scheme], Any], note: str = "", caption: str = "") -> Drawing:

@@ -1,7 +1,7 @@
 """Small parts that every panel is made of: icons, help marks, titles, letters.
 
 Entry points: `icon`, `help_mark`, `section_title`, `field`, `settings_section`, `letter`, `select`,
-`unbroken`, `plain_text`, `choices`.
+`unbroken`, `plain_text`, `choices`, `address`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import html
+from dash import get_relative_path, html
 from dash.development.base_component import Component
 
 LETTERS = "ABCDEF"
@@ -87,6 +87,14 @@ DEFINITIONS = {
         "below the mean within clusters, the clearer the kernel tells the clusters apart. No unit."
     ),
 }
+
+
+def address(path: str) -> str:
+    """Return the address of a page of ours, below the prefix that the application is served under."""
+    try:
+        return str(get_relative_path(path))
+    except AttributeError:  # there is no application: a part is looked at by itself
+        return path
 
 
 def icon(name: str) -> Component:

@@ -1,7 +1,7 @@
 """One HTML file with a whole result: it opens without a server and without a network.
 
 Entry points: `Report` with its parts, and `report_html`. Everything is inside: scripts once, type, figures, text. A
-policy in the page itself forbids every request. Memory: plotly.js (5 MB) and the figures, as text.
+policy in the page itself forbids every request. Memory: plotly.js (2 MB) and the figures, as text.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Report:
 
 
 def report_html(report: Report, plotly_js: str) -> str:
-    """Return the file. `plotly_js` is the whole of plotly.js."""
+    """Return the file. `plotly_js` is what the pages use of plotly.js."""
     drawings = [report.path, *report.panes, *([report.flow] if report.flow else [])]
     figures = [_both(drawing) for drawing in drawings]
     flow = len(drawings) - 1
