@@ -16,6 +16,7 @@ from callbacks.state import store_of_path
 from layouts import ids
 from layouts.parts import DEFINITIONS, plain_text
 from layouts.views import ResultView
+from offgrid.errors import InputError
 from offgrid.path import BandwidthPath, PathRecord
 from services.context import Services
 from services.jobs import execute
@@ -113,6 +114,12 @@ def test_the_report_has_the_run_s_numbers(services: Services) -> None:
     for term in ("c-NNC", "NMI", "ARI", "Stability"):
         assert f"<dt>{term}</dt>" in text
         assert DEFINITIONS[term][:30] in text
+
+
+def test_nothing_found_is_nothing_to_report(services: Services) -> None:
+    waiting = RunSettings(FLAME.data, SearchSettings(3))
+    with pytest.raises(InputError, match="Nothing has been found yet"):
+        export_menu.exported(services, ids.EXPORT_REPORT, shown(services, [], asked=waiting)["run_data"], None)
 
 
 def test_the_profile_is_saved_in_the_columns_own_units(services: Services) -> None:
