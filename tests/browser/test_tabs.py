@@ -161,7 +161,7 @@ def test_the_report_opens_from_disk_without_a_network(
     assert caught.value.suggested_filename == "aggregation-k7-report.html"
     file = tmp_path / "report.html"
     caught.value.save_as(file)
-    assert file.stat().st_size < 8_000_000
+    assert file.stat().st_size < 3_000_000
     context = browser.new_context(offline=True, color_scheme=scheme)  # type: ignore[arg-type]
     reader = context.new_page()
     messages, requests = [], []
