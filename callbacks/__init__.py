@@ -7,6 +7,7 @@ from dash import Dash
 from callbacks import (
     background,
     clusterings_panel,
+    code_tab,
     compare_tab,
     experiments,
     explore,
@@ -16,6 +17,7 @@ from callbacks import (
     kernel_tab,
     learn,
     path_panel,
+    profile_tab,
     settings_panel,
     shell,
     summary,
@@ -40,6 +42,8 @@ def register_all(app: Dash, services: Services) -> None:
     tabs.register(app)
     flow_tab.register(app, services)
     kernel_tab.register(app, services)
+    profile_tab.register(app, services)
+    code_tab.register(app, services)
     compare_tab.register(app, services)
     export_menu.register(app, services)
     learn.register(app)

@@ -13,7 +13,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from layouts import experiments_table, ids
+from layouts import experiments_table, ids, parts
 from layouts.experiments_table import RerunView
 from layouts.parts import help_mark, section_title, settings_section, unbroken
 from offgrid.experiments.comparison import Column, Line
@@ -96,7 +96,7 @@ def page(view: ExperimentView, *, rerun: Mapping[str, Any], figure: Any = None) 
 
 def address(table: str) -> str:
     """Return the address of a table."""
-    return f"/experiments?table={table}"
+    return parts.address(f"/experiments?table={table}")
 
 
 def _aside(chosen: str) -> Component:

@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 from flask import Flask
 from flask_caching import Cache
 
+from services.disk import shrink
+
 LARGEST = 200_000_000
 KEPT = 200  # values; the oldest go first
 
@@ -50,6 +52,10 @@ class DataCache:
             self._ask("set", key, found)
         value: T = found
         return value
+
+    def sweep(self, most_bytes: int) -> int:
+        """Delete the oldest values over `most_bytes`; return how many went."""
+        return shrink(self._folder, most_bytes)
 
     def _ask(self, verb: str, *arguments: Any) -> Any:
         try:

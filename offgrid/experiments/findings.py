@@ -176,8 +176,8 @@ def _seconds_answer(found: Sequence[Line]) -> tuple[str, str]:
     second = (
         f"It takes no longer than mknn on {_below(found, _ours)} of {len(found)} sets, in the paper on "
         f"{_below(found, _theirs)}; the grid is the quickest of these on {_quickest(found, _ours)}, in the paper on "
-        f"{_quickest(found, _theirs)}. The certified search spends {min(passes):.1f} to {max(passes):.1f} times the kernel passes of the dyadic one, for every critical "
-        "value there is."
+        f"{_quickest(found, _theirs)}. The certified search spends {min(passes):.1f} to {max(passes):.1f} times the "
+        "kernel passes of the dyadic one, for every critical value there is."
     )
     return first, second
 
@@ -209,8 +209,8 @@ def _seconds_notes(_found: Sequence[Line]) -> tuple[Note, ...]:
             "meet each pair of points once. What can be compared is how the methods stand to each other."
         ),
         Note(
-            "Ours are the seconds that the processor spent, which other work on the machine hardly lengthens; medians of "
-            "the runs, where the paper has means. The runs are the first ones of Table 2. Kernel passes, n² entries "
+            "Ours are the seconds that the processor spent, which other work on the machine hardly lengthens; medians "
+            "of the runs, where the paper has means. The runs are the first ones of Table 2. Kernel passes, n² entries "
             "each, do not depend on the machine."
         ),
     )

@@ -74,7 +74,7 @@ def test_every_step_is_plain_json_with_a_sentence_and_a_table(lesson: Lesson, gi
     last = len(demonstration.steps) - 1
     for place, step in enumerate(demonstration.steps):
         assert step["sentence"].startswith(f"Step {place} of {last}: " if place else "Start: ")
-        assert step["sentence"].endswith(".")
+        assert step["sentence"].endswith((".", "?"))
         assert "nan" not in step["sentence"]
         assert {len(row) for row in step["rows"]} == {len(demonstration.head)}
         assert step["current"] is None or step["current"] < len(step["rows"])
