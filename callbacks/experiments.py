@@ -142,9 +142,11 @@ def _register_background(app: Dash, settings: Settings) -> None:
 def carry_out(rerun_id: str, settings: Settings, send: Callable[[tuple[Any, ...]], None]) -> None:
     """Carry the rerun out in this process, which is a job's. Failures end in the store and in the log."""
     from services.jobs import parent_watch
+    from services.processes import NICENESS
     from services.rerun_jobs import execute
 
-    logs.set_up(settings.log_level)
+    logs.set_up(settings.log_level, settings.log_format)
+    os.nice(NICENESS)
     if settings.threads is not None:
         os.environ["OFFGRID_THREADS"] = str(settings.threads)
     execute(rerun_id, settings, lambda: send((uuid4().hex,)), parent_watch())
