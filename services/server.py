@@ -14,6 +14,7 @@ from filelock import FileLock
 from flask import Flask, Response, jsonify, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from services import parsing
 from services.context import Services
 from services.startup import is_ready
 
@@ -95,6 +96,7 @@ def warm(server: Flask) -> None:
     Dash registers its pages and the component libraries' files with the first request. A second request meanwhile gets
     a page without them: it stays blank, or complains of callbacks without components.
     """
+    parsing.prepare()
     client = server.test_client()
     for path in ("/", "/_dash-layout", "/_dash-dependencies"):
         client.get(path)

@@ -30,9 +30,9 @@ def read_parquet(content: bytes, name: str, limits: Limits) -> tuple[list[Column
         raise InputError(f"{name} is encrypted: save it without encryption.")
     try:
         return _read(pa, pq, content, name, limits)
-    except InputError:
+    except (InputError, MemoryError):
         raise
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise InputError(
             f"{name} cannot be read as Parquet: it is damaged, or something else; save it again."
         ) from error
