@@ -9,6 +9,7 @@ from callbacks import (
     clusterings_panel,
     explore,
     export_menu,
+    gate,
     path_panel,
     settings_panel,
     shell,
@@ -20,6 +21,7 @@ from services.context import Services
 
 def register_all(app: Dash, services: Services) -> None:
     """Attach every callback and page to the application."""
+    gate.register(app)
     shell.register(app)
     explore.register(app, services)
     settings_panel.register(app, services)

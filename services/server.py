@@ -16,23 +16,10 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from services import parsing
 from services.context import Services
+from services.headers import add_headers
 from services.startup import is_ready
 
 UPDATE_PATH = "/_dash-update-component"
-
-POLICY = {
-    "default-src": "'self'",
-    "script-src": "'self'",
-    "style-src": "'self' 'unsafe-inline'",
-    "img-src": "'self' data: blob:",
-    "font-src": "'self' data:",
-    "worker-src": "'self' blob:",
-    "connect-src": "'self'",
-    "object-src": "'none'",
-    "base-uri": "'self'",
-    "frame-ancestors": "'none'",
-    "form-action": "'self'",
-}
 
 logger = logging.getLogger(__name__)
 
@@ -67,14 +54,7 @@ def harden(
         sentence = f"The file is larger than {limit}, the most that is taken; upload a smaller one."
         return Response(too_large(sentence), mimetype="application/json")
 
-    @server.after_request
-    def add_headers(response: Response) -> Response:
-        if response.mimetype == "text/html":
-            policy = {**POLICY, "script-src": " ".join(["'self'", *script_hashes()])}
-            response.headers["Content-Security-Policy"] = "; ".join(f"{name} {value}" for name, value in policy.items())
-        response.headers.setdefault("X-Content-Type-Options", "nosniff")
-        response.headers.setdefault("Referrer-Policy", "same-origin")
-        return response
+    add_headers(server, script_hashes)
 
     @server.get("/healthz")
     def answer_health() -> Any:
