@@ -132,8 +132,10 @@ def drawn_panes(
     """Return one pane for each selected clustering, the labels first where they are wanted."""
     if points is None:
         return clusterings_panel.panes(view, [], [])
-    xy = projection.coordinates(points, axes, services.cache)
     titles = dict(projection.axis_options(points))
+    if not titles.keys() >= {*axes}:  # the axes of other data, which the page is about to change
+        axes = projection.default_axes(points)
+    xy = projection.coordinates(points, axes, services.cache)
     names = (titles[axes[0]], titles[axes[1]])
     clusterings = matched_clusterings(view.path, view.selection, k)
     figures = [

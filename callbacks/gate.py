@@ -20,6 +20,7 @@ from werkzeug.exceptions import BadRequest, HTTPException
 
 from callbacks.errors import notified
 from layouts import ids
+from services.run_settings import METHODS
 
 UPDATE_PATH = "/_dash-update-component"
 MOST_VALUES = 200_000  # elements of a request: a page sends some thousands, each of which takes memory here
@@ -93,16 +94,17 @@ _VALUES: dict[tuple[str, str], Check] = {
     (ids.UPLOADED, "data"): maybe(record("id", id=text, name=text)),
     (ids.UPLOAD, "contents"): _TEXT,
     (ids.UPLOAD, "filename"): _TEXT,
-    ("_pages_location", "pathname"): _TEXT,
+    ("_pages_location", "pathname"): maybe(lambda value: text(value) and value.startswith("/")),
     ("_pages_location", "search"): _TEXT,
     **{(name, "value"): maybe(many(text)) for name in (ids.COLUMNS, ids.DEPTHS)},
     (ids.COLUMNS, "data"): maybe(many(text)),
+    (ids.METHOD, "value"): METHODS.__contains__,
     **{(name, "value"): _NUMBER for name in (ids.K, ids.SEED, ids.RESTARTS, ids.START_VALUE, ids.MAX_STEPS)},
     **{
         (name, "value"): _TEXT
         for name in (
-            ids.DATA_GALLERY, ids.LABEL_COLUMN, ids.MISSING, ids.SCALING, ids.INIT, ids.METHOD, ids.START, ids.LIMITING,
-            ids.TRUTH, ids.X_AXIS, ids.Y_AXIS, ids.TABLE_FILTER,
+            ids.DATA_GALLERY, ids.LABEL_COLUMN, ids.MISSING, ids.SCALING, ids.INIT, ids.START, ids.LIMITING, ids.TRUTH,
+            ids.X_AXIS, ids.Y_AXIS, ids.TABLE_FILTER,
         )
     },
 }  # fmt: skip
@@ -140,6 +142,8 @@ def register(app: Dash) -> None:
 
 def parsed(sent: Request) -> dict[str, Any]:
     """Return the object that a request holds; what would take much memory is refused unread."""
+    if not all(value.isascii() for value in sent.args.values()):  # signed handles, which Dash compares as ASCII
+        raise MalformedError("The request has an address that no page has.")
     data = sent.get_data()
     if sum(data.count(sign) for sign in (b"[", b"{", b",")) > MOST_VALUES:
         raise MalformedError(f"The request holds more than {MOST_VALUES:,} values.")

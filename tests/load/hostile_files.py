@@ -12,6 +12,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ class File(NamedTuple):
     what: str
 
 
-# Ordinary files, to be changed ------------------------------------------------------------------------------------------
+# Ordinary files, to be changed ---------------------------------------------------------------------------------------
 
 
 def _table(rng: random.Random, n: int) -> list[list[Any]]:
@@ -103,7 +104,7 @@ ORDINARY: dict[str, Callable[[random.Random], bytes]] = {
 }
 
 
-# Changes ---------------------------------------------------------------------------------------------------------------
+# Changes --------------------------------------------------------------------------------------------------------------
 
 
 def flipped(rng: random.Random, content: bytes) -> bytes:
@@ -175,7 +176,7 @@ def swapped(rng: random.Random, content: bytes) -> bytes:
 CHANGES = (flipped, flipped, cut, without_middle, doubled, noised, extreme, within_parts, within_parts, swapped)
 
 
-# Made by hand ----------------------------------------------------------------------------------------------------------
+# Made by hand ---------------------------------------------------------------------------------------------------------
 
 
 def zipped(parts: dict[str, bytes], *, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -195,7 +196,7 @@ def sheet_file(sheet: str, shared: str = "") -> bytes:
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     parts = {
         "[Content_Types].xml": "<Types/>",
-        "xl/workbook.xml": '<workbook xmlns:r="r"><sheets><sheet name="S" sheetId="1" r:id="rId1"/></sheets></workbook>',
+        "xl/workbook.xml": '<workbook xmlns:r="r"><sheets><sheet name="S" r:id="rId1"/></sheets></workbook>',
         "xl/_rels/workbook.xml.rels": f'<Relationships><Relationship Id="rId1" Type="{kind}/worksheet" '
         'Target="worksheets/sheet1.xml"/></Relationships>',
         "xl/worksheets/sheet1.xml": f"<worksheet><sheetData>{sheet}</sheetData></worksheet>",
@@ -246,7 +247,15 @@ class _Execute:
 
 
 def by_hand() -> Iterator[File]:
-    """Yield the files that a person would think of."""
+    """Yield the files that a person would think of, but for the bombs."""
+    yield from _tables_by_hand()
+    yield from _arff_by_hand()
+    yield from _arrays_by_hand()
+    yield from _workbooks_by_hand()
+    yield from _parquet_by_hand()
+
+
+def _tables_by_hand() -> Iterator[File]:
     rows = "\n".join(f"{i},{i % 7},{'ab'[i % 2]}" for i in range(30))
     pickled = np.empty(2, dtype=object)
     pickled[:] = _Execute(), 1
@@ -283,12 +292,8 @@ def by_hand() -> Iterator[File]:
         (",".join(["a"] * 4_000) + "\n").encode() + (",".join(["1"] * 4_000) + "\n").encode() * 3,
         "one name",
     )
-    yield File("long.csv", b"1\n" * 2_000_000, "many rows")
-    yield File("line.csv", b"1" * 5_000_000, "one long line")
     yield File("quotes.csv", b'a,b\n"' + b'""' * 1_000_000, "a quote that is never closed")
-    yield File("quotes2.csv", b'"' * 3_000_001, "quotes only")
     yield File("blank.csv", b" \n" * 2_000_000, "blanks only")
-    yield File("commas.csv", b"," * 3_000_000, "separators only")
     yield File("lines.csv", b"\r" * 1_000_000 + b"\n" * 1_000_000, "line ends only")
     yield File("null.csv", bytes(1_000_000), "zeros")
     yield File("comment.csv", b"#\n" * 500_000 + b"1,2\n3,4\n", "comments")
@@ -296,10 +301,6 @@ def by_hand() -> Iterator[File]:
     yield File("utf32.csv", "a,b\n1,2\n3,4".encode("utf-32"), "UTF-32")
     yield File("utf7.csv", "+ADw-script+AD4-,b\n1,2\n3,4".encode("ascii"), "UTF-7")
     yield File("ebcdic.csv", "a,b\n1,2\n3,4".encode("cp500"), "EBCDIC")
-    yield from _arff_by_hand()
-    yield from _arrays_by_hand()
-    yield from _workbooks_by_hand()
-    yield from _parquet_by_hand()
     for name in ("x.gz", "x.pkl", "x.xls", "x.json", "x.html", "x.svg", "x.csv.zip", "x.parquet", "x.xlsx", "x.npz"):
         yield File(name, zlib.compress(b"1,2\n" * 1000), "something else")
 
@@ -349,15 +350,6 @@ def _arrays_by_hand() -> Iterator[File]:
         yield File(
             "header.npz", zipped({"X.npy": npy_header(head, bytes(64))}), f"the header {head[:70]} in an archive"
         )
-    head = "{'descr': '<f8', 'fortran_order': False, 'shape': (24000000, 1), }\n"
-    yield File("bomb.npz", zipped({"X.npy": npy_header(head, bytes(192_000_000))}), "zeros that unpack to 192 MB")
-    yield File("bomb2.npz", zipped({"X.npy": bytes(300_000_000)}), "zeros that unpack to 300 MB")
-    yield File("many.npz", zipped({f"{i}.npy": b"" for i in range(20_000)}), "many parts")
-    yield File("overlap.npz", overlapping_zip(1_000), "parts that overlap")
-    inner = zipped({"X.npy": bytes(50_000_000)})
-    for _ in range(8):
-        inner = zipped({"X.npy": inner, "a.npz": inner})
-    yield File("nested.npz", inner, "archives in archives")
     yield File("path.npz", zipped({"../../X.npy": npy_header("{}"), "/y.npy": b""}), "parts with paths")
     yield File("bz2.npz", zipped({"X.npy": bytes(9_000_000)}, compression=zipfile.ZIP_BZIP2), "bzip2")
     yield File("lzma.npz", zipped({"X.npy": bytes(9_000_000)}, compression=zipfile.ZIP_LZMA), "lzma")
@@ -393,17 +385,9 @@ def _workbooks_by_hand() -> Iterator[File]:
     yield File("cell.xlsx", sheet_file(f'<row><c r="A1" t="str"><v>{"x" * 9_000_000}</v></c></row>' * 3), "long texts")
     yield File("empty.xlsx", sheet_file('<row r="1"/>' * 500_000), "empty rows")
     yield File("rows.xlsx", sheet_file("<row><c><v>1</v></c></row>" * 300_000), "many rows")
-    yield File(
-        "bomb.xlsx", zipped({"[Content_Types].xml": b"", "xl/workbook.xml": bytes(190_000_000)}), "zeros in a workbook"
-    )
 
 
 def _parquet_by_hand() -> Iterator[File]:
-    yield File("texts.parquet", parquet_bomb(rows=20_000, distinct=40), "long texts in every row")
-    yield File("texts2.parquet", parquet_bomb(rows=20_000, distinct=1_500), "150 MB of texts in every row")
-    yield File("zeros.parquet", parquet_bomb(rows=20_000, distinct=1_200, column="zeros"), "24 million zeros")
-    yield File("rows.parquet", parquet_bomb(rows=2_000_000, distinct=1, column="zeros"), "many rows")
-    yield File("columns.parquet", parquet_bomb(rows=3, distinct=9_000, column="zeros"), "many columns")
     yield File("magic.parquet", b"PAR1" * 10_000, "magic only")
     yield File("length.parquet", b"PAR1" + bytes(100) + b"\xff\xff\xff\x7fPAR1", "a long footer")
     yield File("thrift.parquet", b"PAR1" + b"\x19" * 5_000 + struct.pack("<I", 5_000) + b"PAR1", "a deep footer")
@@ -412,16 +396,47 @@ def _parquet_by_hand() -> Iterator[File]:
         yield File("footer.parquet", thrift_bomb(parquet_file(rng), rng), "a damaged footer")
 
 
+def bombs() -> Iterator[File]:
+    """Yield what is small and becomes large, or is large by itself; these take seconds to make."""
+    head = "{'descr': '<f8', 'fortran_order': False, 'shape': (24000000, 1), }\n"
+    yield File("bomb.npz", zipped({"X.npy": npy_header(head, bytes(192_000_000))}), "zeros that unpack to 192 MB")
+    yield File("bomb2.npz", zipped({"X.npy": bytes(300_000_000)}), "zeros that unpack to 300 MB")
+    yield File("many.npz", zipped({f"{i}.npy": b"" for i in range(20_000)}), "many parts")
+    yield File("overlap.npz", overlapping_zip(1_000), "parts that overlap")
+    inner = zipped({"X.npy": bytes(50_000_000)})
+    for _ in range(8):
+        inner = zipped({"X.npy": inner, "a.npz": inner})
+    yield File("nested.npz", inner, "archives in archives")
+    yield File(
+        "bomb.xlsx", zipped({"[Content_Types].xml": b"", "xl/workbook.xml": bytes(190_000_000)}), "zeros in a workbook"
+    )
+    yield File("texts.parquet", parquet_bomb(rows=20_000, distinct=40), "long texts in every row")
+    yield File("texts2.parquet", parquet_bomb(rows=20_000, distinct=1_500), "150 MB of texts in every row")
+    yield File("zeros.parquet", parquet_bomb(rows=20_000, distinct=1_200, column="zeros"), "24 million zeros")
+    yield File("rows.parquet", parquet_bomb(rows=2_000_000, distinct=1, column="zeros"), "many rows")
+    yield File("columns.parquet", parquet_bomb(rows=3, distinct=9_000, column="zeros"), "many columns")
+    yield File("long.csv", b"1\n" * 2_000_000, "many rows")
+    yield File("line.csv", b"1" * 5_000_000, "one long line")
+    yield File("commas.csv", b"," * 3_000_000, "separators only")
+    yield File("quotes2.csv", b'"' * 3_000_001, "quotes only")
+
+
 def files(seed: int, count: int) -> Iterator[File]:
-    """Yield `count` files: those made by hand once, then ordinary ones with one to three changes."""
-    made = 0
-    for file in by_hand():
-        if made < count:
-            yield file
-            made += 1
+    """Yield `count` files: those made by hand once, then ordinary ones with up to three changes."""
+    yield from islice(chain(by_hand(), bombs(), changed(seed)), count)
+
+
+def few(seed: int, count: int) -> Iterator[File]:
+    """Yield some files of both kinds, none of which takes long to make or to read."""
+    yield from random.Random(seed).sample(list(by_hand()), count // 2)
+    yield from islice(changed(seed), count - count // 2)
+
+
+def changed(seed: int) -> Iterator[File]:
+    """Yield ordinary files with up to three changes, without end."""
     rng = random.Random(seed)
     endings = sorted(ORDINARY)
-    while made < count:
+    while True:
         ending = rng.choice(endings)
         content = ORDINARY[ending](rng)
         changes = [rng.choice(CHANGES) for _ in range(rng.choice([0, 1, 1, 1, 2, 3]))]
@@ -429,4 +444,3 @@ def files(seed: int, count: int) -> Iterator[File]:
             content = change(rng, content) or b"\0"
         told = ", ".join(change.__name__ for change in changes) or "nothing"
         yield File(f"{rng.randrange(10**6)}{ending}", content, f"{ending} changed: {told}")
-        made += 1

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
+import pickle
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +12,7 @@ import pytest
 from offgrid.datasets import load
 from offgrid.datasets.model import Points
 from services import projection
-from services.cache import LARGEST, DataCache
+from services.cache import KEPT, LARGEST, DataCache
 from services.context import Services
 from services.settings import Settings
 
@@ -56,6 +59,38 @@ def test_a_removed_folder_or_a_damaged_file_is_no_failure(tmp_path: Path) -> Non
     assert cache.get_or_make("kind", "hash", make) == "made"
     assert cache.get_or_make("kind", "hash", make) == "made"
     assert make.calls == 3
+
+
+def test_a_value_that_cannot_be_kept_is_made_each_time(tmp_path: Path) -> None:
+    cache, make = DataCache(tmp_path / "cache"), Counter({1, 2})
+    for _ in range(2):
+        assert cache.get_or_make("kind", "hash", make) == {1, 2}
+    assert make.calls == 2
+
+
+def test_the_oldest_values_go_first_and_foreign_files_stay(tmp_path: Path) -> None:
+    cache, make = DataCache(tmp_path / "cache"), Counter()
+    cache.get_or_make("kind", "first", make)
+    first = next((tmp_path / "cache").iterdir())
+    os.utime(first, (1, 1))
+    (tmp_path / "cache" / "note.txt").write_text("not ours")
+    for i in range(KEPT):
+        cache.get_or_make("kind", str(i), make)
+    assert not first.exists()
+    assert len(list((tmp_path / "cache").iterdir())) == KEPT + 1
+    cache.get_or_make("kind", str(KEPT - 1), make)
+    assert make.calls == KEPT + 1
+
+
+def test_a_pickle_in_a_value_s_place_is_not_loaded(tmp_path: Path) -> None:
+    class Boom:
+        def __reduce__(self) -> Any:
+            return (pytest.fail, ("unpickled",))
+
+    cache, make = DataCache(tmp_path / "cache"), Counter()
+    cache.get_or_make("kind", "hash", make)
+    next((tmp_path / "cache").iterdir()).write_bytes(pickle.dumps(Boom()))
+    assert cache.get_or_make("kind", "hash", make) == "made"
 
 
 def test_only_the_owner_can_enter_the_cache(tmp_path: Path) -> None:
