@@ -1,5 +1,7 @@
 """The dashboard: ``python app.py`` runs it on this machine, ``gunicorn -c gunicorn.conf.py app:server`` for a group.
 
+``python app.py --session`` is for `offgrid.explore`, which hands it the data.
+
 Entry points: `create_app` and, made when first asked for, `server`.
 """
 
@@ -20,7 +22,7 @@ from callbacks import register_all
 from callbacks.errors import show_failure, too_large
 from layouts.shell import shell
 from offgrid.errors import InputError
-from services import logs, startup
+from services import logs, session, startup
 from services.context import Services
 from services.server import harden, warm
 from services.settings import Settings, from_environment, prepare_data_dir
@@ -127,4 +129,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(session.serve(create_app) if sys.argv[1:] == ["--session"] else main())

@@ -78,6 +78,12 @@
             return NARROW.matches === current ? window.dash_clientside.no_update : NARROW.matches;
         },
 
+        /* The navigation marks the page that one is on, and the one that it belongs to. */
+        markPage(path, ...addresses) {
+            const inside = (address) => path === address || (address !== "/" && path.startsWith(`${address}/`));
+            return addresses.map((address) => (inside(address) ? "nav-link nav-link-on" : "nav-link"));
+        },
+
         openSettings(_open, _close, _backdrop, _run, panelClass, backdropClass) {
             const opened = window.dash_clientside.callback_context.triggered_id === "settings-open";
             if (NARROW.matches && opened !== panelClass.includes("settings-opened")) {

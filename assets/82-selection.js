@@ -4,7 +4,7 @@
     "use strict";
 
     const MOST = 6;
-    const seen = {run: {}, selection: null, shown: null};
+    const seen = {run: {}, selection: null, shown: null, tab: "table"};
 
     function noUpdate() {
         return window.dash_clientside.no_update;
@@ -128,6 +128,9 @@
             const rest = indices.filter((index) => index !== active);
             values.set("select", (indices.includes(active) ? [active, ...rest] : indices).join(","));
         }
+        if (seen.tab !== "table") {
+            values.set("tab", seen.tab);
+        }
         // Colons and commas may stand in a query as they are, and read better.
         return `?${values.toString().replaceAll("%3A", ":").replaceAll("%2C", ",")}`;
     }
@@ -201,10 +204,10 @@
             return Number.isInteger(index) ? toggled(selection, index, shown) : noUpdate();
         },
 
-        writeAddress(run, selection, shown) {
+        writeAddress(run, selection, shown, tab) {
             const initial = !window.dash_clientside.callback_context.triggered.length;
             const before = seen.run.id;
-            Object.assign(seen, {run, selection, shown});
+            Object.assign(seen, {run, selection, shown, tab});
             if (run.id !== shown.id) {
                 // A late answer about the run before, or a run that is only just asked for: ask how it stands.
                 window.dash_clientside.set_props("tick", {data: `${run.id}:${Date.now()}`});

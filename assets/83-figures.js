@@ -17,7 +17,10 @@
             const heading = pane.querySelector(".pane-title span:not(.letter)");
             return [pane.querySelector(".js-plotly-plot"), `${stem}-${slug(heading ? heading.textContent : "clustering")}`];
         });
-        return [[path, `${stem}-path`], ...panes].filter(([graph]) => graph);
+        const tabs = [...document.querySelectorAll("[data-figure]")]
+            .filter((frame) => frame.offsetParent !== null)
+            .map((frame) => [frame.querySelector(".js-plotly-plot"), `${stem}-${slug(frame.dataset.figure)}`]);
+        return [[path, `${stem}-path`], ...panes, ...tabs].filter(([graph]) => graph);
     }
 
     function dataAddress(blob) {
@@ -80,9 +83,9 @@
         window.setTimeout(() => URL.revokeObjectURL(link.href), 60000);
     }
 
-    async function save(format, title, run) {
+    async function save(format, chosen) {
         const background = getComputedStyle(document.body).backgroundColor;
-        for (const [graph, name] of figures(title, run)) {
+        for (const [graph, name] of chosen) {
             const width = Math.round(graph.getBoundingClientRect().width);
             const height = Math.round(graph.getBoundingClientRect().height);
             const svg = await svgOf(graph, width, height, background);
@@ -95,10 +98,17 @@
 
     window.dash_clientside = Object.assign({}, window.dash_clientside);
     window.dash_clientside.offgrid = Object.assign({}, window.dash_clientside.offgrid, {
-        saveFigures(png, svg, run, title) {
+        /* All that is drawn on the page, or the figure of the open tab alone. */
+        saveFigures(png, svg, alone, run, title) {
             const asked = window.dash_clientside.callback_context.triggered_id;
-            if (png || svg) {
-                save(asked === "export-svg" ? "svg" : "png", title, run);
+            if (!png && !svg && !alone.some(Boolean)) {
+                return;
+            }
+            const every = figures(title, run);
+            if (asked && asked.kind) {
+                save(asked.kind, every.filter(([graph]) => graph.closest(".tabs")));
+            } else {
+                save(asked === "export-svg" ? "svg" : "png", every);
             }
         },
     });

@@ -42,14 +42,13 @@ def main() -> None:
         services = Services(Settings(data_dir=Path(folder)))
         run_id = services.request(ASKED)
         execute(run_id, services)
-        points = services.points(ASKED.data)
 
         def view() -> ResultView:
             return state.result_view(services, ASKED, services.runs.get(run_id), CHOSEN, state.Look())
 
         def answer_panes() -> str:
-            axes = ("column:0", "column:1")
-            panes = clusterings_panel.drawn_panes(services, view(), points, 31, axes=axes, truth="clusters")
+            how = clusterings_panel.Drawing(("column:0", "column:1"))
+            panes = clusterings_panel.drawn_panes(services, view(), ASKED, how)
             return json.dumps(panes, default=lambda part: part.to_plotly_json())
 
         def answer_path() -> str:

@@ -7,14 +7,20 @@ from dash import Dash
 from callbacks import (
     background,
     clusterings_panel,
+    compare_tab,
     explore,
     export_menu,
+    flow_tab,
     gate,
+    kernel_section,
+    kernel_tab,
+    learn,
     path_panel,
     settings_panel,
     shell,
     summary,
     table_panel,
+    tabs,
 )
 from services.context import Services
 
@@ -25,9 +31,15 @@ def register_all(app: Dash, services: Services) -> None:
     shell.register(app)
     explore.register(app, services)
     settings_panel.register(app, services)
+    kernel_section.register(app)
     background.register(app, services.settings)
     summary.register(app, services)
     path_panel.register(app, services)
     clusterings_panel.register(app, services)
     table_panel.register(app, services)
+    tabs.register(app)
+    flow_tab.register(app, services)
+    kernel_tab.register(app, services)
+    compare_tab.register(app, services)
     export_menu.register(app, services)
+    learn.register(app)

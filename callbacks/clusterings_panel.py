@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, no_update
@@ -10,14 +12,22 @@ from dash.development.base_component import Component
 
 from callbacks.state import Data, Look, asked_in, drawn_run, known_points, result_view, run_id
 from figures import words
-from figures.clustering import SAMPLE_FROM, clustering_figure, matched_clusterings
+from figures.cluster_means import means_figure
+from figures.clustering import SAMPLE_FROM, clustering_figure, matched_clusterings, matched_truth
+from figures.theme import Scheme
 from layouts import clusterings_panel, ids
 from layouts.clusterings_panel import AxesView
 from layouts.views import ResultView
 from offgrid.datasets.model import Points
 from services import projection
 from services.context import Services
+from services.run_settings import RunSettings
 
+DRAWING = {
+    "axes": [Input(ids.X_AXIS, "value"), Input(ids.Y_AXIS, "value")],
+    "truth": Input(ids.TRUTH, "value"),
+    "kind": Input(ids.DRAWING, "value"),
+}
 REST = 2.5  # seconds between two drawings of the clusterings while the search goes on
 
 
@@ -30,8 +40,7 @@ def register(app: Dash, services: Services) -> None:
             "shown": Input(ids.SHOWN, "data"),
             "chosen": Input(ids.SELECTION, "data"),
             "scheme": Input(ids.SCHEME, "data"),
-            "truth": Input(ids.TRUTH, "value"),
-            "axes": [Input(ids.X_AXIS, "value"), Input(ids.Y_AXIS, "value")],
+            "how": DRAWING,
             "path_drawn": Input(ids.DRAWN, "data"),
             "drawn": State(ids.PANES, "data"),
             "run_data": State(ids.RUN, "data"),
@@ -42,19 +51,17 @@ def register(app: Dash, services: Services) -> None:
         shown: Data,
         chosen: Data,
         scheme: object,
-        truth: str,
-        axes: list[str],
+        how: dict[str, Any],
         path_drawn: object,
         drawn: Data,
         run_data: Data,
     ) -> dict[str, Any]:
         asked, run = asked_in(run_data), drawn_run(services, run_data, shown)
         view = result_view(services, asked, run, chosen, Look.of(scheme, narrow=False))
-        wanted = signature(view, run_data, truth, axes)
+        wanted = signature(view, run_data, how)
         if not is_due(drawn, wanted, view, chosen):
             return {"panes": no_update, "store": no_update}
-        points, k = known_points(services, asked), 1 if asked is None else asked.search.n_clusters
-        panes = drawn_panes(services, view, points, k, axes=(axes[0], axes[1]), truth=truth)
+        panes = drawn_panes(services, view, asked, Drawing.of(how))
         return {"panes": panes, "store": {"signature": wanted, "at": time.time()}}
 
     app.clientside_callback(
@@ -72,28 +79,57 @@ def register(app: Dash, services: Services) -> None:
             "note": Output(ids.CLUSTERINGS_NOTE, "children"),
             "truth_hidden": Output(ids.TRUTH_FIELD, "hidden"),
             "truth": Output(ids.TRUTH, "value"),
+            "drawing_hidden": Output(ids.DRAWING_FIELD, "hidden"),
+            "drawing": Output(ids.DRAWING, "value"),
         },
         inputs=Input(ids.RUN, "data"),
         prevent_initial_call=True,
     )
     def update_axes(run_data: Data) -> dict[str, Any]:
-        points = known_points(services, asked_in(run_data))
-        view = axes_view(services, points)
+        asked = asked_in(run_data)
+        points, view = known_points(services, asked), axes_view(services, asked)
         options = [{"value": value, "label": label} for value, label in view.options]
         return {
             "options": [options, options],
             "values": [view.x, view.y],
-            "hidden": not view.choosable,
-            "note": view.note,
+            "hidden": not view.choosable or view.drawing == "means",
+            "note": view.described(view.drawing),
             "truth_hidden": points is None or points.y is None,
             "truth": "clusters",
+            "drawing_hidden": not view.has_images,
+            "drawing": view.drawing,
         }
 
+    @app.callback(
+        Output(ids.AXES_FIELD, "hidden", allow_duplicate=True),
+        Output(ids.CLUSTERINGS_NOTE, "children", allow_duplicate=True),
+        Input(ids.DRAWING, "value"),
+        State(ids.RUN, "data"),
+        prevent_initial_call=True,
+    )
+    def update_drawing(kind: str, run_data: Data) -> tuple[bool, str]:
+        view = axes_view(services, asked_in(run_data))
+        return not view.choosable or kind == "means", view.described(kind)
 
-def signature(view: ResultView, run_data: Data, truth: str, axes: list[str]) -> str:
+
+@dataclass(frozen=True)
+class Drawing:
+    """How the clusterings are drawn: along which axes, beside the labels or not, as points or as mean images."""
+
+    axes: projection.Axes
+    truth: bool = False
+    means: bool = False
+
+    @classmethod
+    def of(cls, how: Mapping[str, Any]) -> Drawing:
+        """Read the fields."""
+        return cls((how["axes"][0], how["axes"][1]), how["truth"] == "truth", how["kind"] == "means")
+
+
+def signature(view: ResultView, run_data: Data, how: Mapping[str, Any]) -> str:
     """Return a text that changes when anything in the panes would."""
     told = [(i, clusterings_panel.role(view, i), clusterings_panel.measures(view, i)) for i in view.selection]
-    return repr((run_id(run_data), told, view.scheme, truth, axes, bool(len(view.path))))
+    return repr((run_id(run_data), told, view.scheme, how, bool(len(view.path))))
 
 
 def is_due(drawn: Data, wanted: str, view: ResultView, chosen: Data) -> bool:
@@ -105,8 +141,9 @@ def is_due(drawn: Data, wanted: str, view: ResultView, chosen: Data) -> bool:
     return bool(drawn["signature"] != wanted and (rested or not by_itself))
 
 
-def axes_view(services: Services, points: Points | None) -> AxesView:
-    """Return what can be drawn along the axes, what is proposed, and what to say about it."""
+def axes_view(services: Services, asked: RunSettings | None) -> AxesView:
+    """Return how the clusterings can be drawn, what is proposed, and what to say about it."""
+    points = known_points(services, asked)
     if points is None:
         return AxesView()
     x, y = projection.default_axes(points)
@@ -117,7 +154,21 @@ def axes_view(services: Services, points: Points | None) -> AxesView:
     if points.n > SAMPLE_FROM:
         notes.append(f"a sample of {words.count(SAMPLE_FROM)} of {words.count(points.n)} points is drawn")
     options = projection.axis_options(points)
-    return AxesView(options=options, x=x, y=y, note=", ".join(notes), choosable=len(options) > projection.COMPONENTS)
+    pictures = unscaled(services, asked)
+    return AxesView(
+        options=options,
+        x=x,
+        y=y,
+        note=", ".join(notes),
+        choosable=len(options) > projection.COMPONENTS,
+        has_images=pictures is not None and pictures.likely_image_shape is not None,
+        drawing="means" if points.image_shape is not None else "points",
+    )
+
+
+def unscaled(services: Services, asked: RunSettings | None) -> Points | None:
+    """Return the points as they were before scaling: what an image looks like."""
+    return None if asked is None else known_points(services, replace(asked, data=replace(asked.data, scaling="none")))
 
 
 def framed_panes(view: ResultView) -> list[Component]:
@@ -126,30 +177,46 @@ def framed_panes(view: ResultView) -> list[Component]:
     return clusterings_panel.panes(view, [None] * count, [None] * count)
 
 
-def drawn_panes(
-    services: Services, view: ResultView, points: Points | None, k: int, *, axes: projection.Axes, truth: str
-) -> list[Component]:
+def drawn_panes(services: Services, view: ResultView, asked: RunSettings | None, how: Drawing) -> list[Component]:
     """Return one pane for each selected clustering, the labels first where they are wanted."""
-    if points is None:
+    points = known_points(services, asked)
+    if points is None or asked is None:
         return clusterings_panel.panes(view, [], [])
+    k = asked.search.n_clusters
+    draw = painter(services, points, unscaled(services, asked) if how.means else None, how.axes, view.scheme)
+    clusterings = matched_clusterings(view.path, view.selection, k)
+    figures = [draw(drawn.labels, k, moved=drawn.moved) for drawn in clusterings]
+    labels = None
+    if how.truth and points.y is not None:
+        reference = clusterings[0].labels if clusterings else points.y
+        truth, names = matched_truth(reference, points.y, points.class_names)
+        labels = draw(truth, len(names), class_names=names)
+    counts = [drawn.n_moved for drawn in clusterings]
+    return clusterings_panel.panes(view, figures, counts, truth=labels, ringed=not how.means)
+
+
+def painter(
+    services: Services, points: Points, pictures: Points | None, axes: projection.Axes, scheme: Scheme
+) -> Callable[..., Any]:
+    """Return what draws labels: as the clusters' mean images where there are `pictures`, else as points."""
+    shape = None if pictures is None else pictures.likely_image_shape
+    if pictures is not None and shape is not None:
+
+        def draw_means(labels: Any, k: int, *, moved: Any = None, class_names: Any = None) -> Any:
+            return means_figure(
+                pictures.X, labels, n_clusters=k, image_shape=shape, scheme=scheme, class_names=class_names
+            )
+
+        return draw_means
     titles = dict(projection.axis_options(points))
     if not titles.keys() >= {*axes}:  # the axes of other data, which the page is about to change
         axes = projection.default_axes(points)
     xy = projection.coordinates(points, axes, services.cache)
     names = (titles[axes[0]], titles[axes[1]])
-    clusterings = matched_clusterings(view.path, view.selection, k)
-    figures = [
-        clustering_figure(xy, drawn.labels, n_clusters=k, moved=drawn.moved, scheme=view.scheme, axis_names=names)
-        for drawn in clusterings
-    ]
-    labels = None
-    if truth == "truth" and points.y is not None:
-        labels = clustering_figure(
-            xy,
-            points.y,
-            n_clusters=len(points.class_names),
-            scheme=view.scheme,
-            axis_names=names,
-            class_names=points.class_names,
+
+    def draw_points(labels: Any, k: int, *, moved: Any = None, class_names: Any = None) -> Any:
+        return clustering_figure(
+            xy, labels, n_clusters=k, moved=moved, scheme=scheme, axis_names=names, class_names=class_names
         )
-    return clusterings_panel.panes(view, figures, [drawn.n_moved for drawn in clusterings], truth=labels)
+
+    return draw_points

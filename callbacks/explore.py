@@ -21,6 +21,7 @@ from callbacks.state import (
     result_view,
     store_of_path,
     store_of_selection,
+    with_recommended,
 )
 from layouts import explore, ids
 from offgrid.errors import InputError
@@ -55,17 +56,19 @@ def register(app: Dash, services: Services) -> None:
         Input(ids.RUN, "data"),
         Input(ids.SELECTION, "data"),
         Input(ids.SHOWN, "data"),
+        Input(ids.TABS, "value"),
     )
 
 
 def page(services: Services, query: Mapping[str, str]) -> Component:
     """Return the page for the values in an address."""
     opened = open_address(services, query)
-    asked, run, look = opened.asked, opened.run, look_of_request()
+    asked, look = opened.asked, look_of_request()
+    run = with_recommended(services, opened.run, asked)
     points = known_points(services, asked)
     chosen = parse_selection(query.get("select"))
     view = result_view(services, asked, run, chosen, look, opened.alert)
-    axes = axes_view(services, points)
+    axes = axes_view(services, asked)
     run_data: dict[str, Any] = {"query": asked.to_query()}
     if run is not None:
         run_data["id"] = run.id
@@ -77,6 +80,7 @@ def page(services: Services, query: Mapping[str, str]) -> Component:
         path_figure=drawn_path(view),
         panes=framed_panes(view),
         axes=axes,
+        tab=query.get("tab", ""),
         selection=store_of_selection(view, chosen),
         max_upload_mb=services.settings.max_upload_mb,
         run=run_data,

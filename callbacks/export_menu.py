@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, ctx, dcc, no_update, set_props
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, dcc, no_update, set_props
 
 from callbacks.errors import notification
 from callbacks.state import Data, Look, asked_in, known_points, result_view, shown_run
@@ -49,12 +49,13 @@ def register(app: Dash, services: Services) -> None:
     def update_labels_item(chosen: Data, shown: Data, run_data: Data) -> str:
         view = result_view(services, asked_in(run_data), shown_run(services, run_data), chosen, Look())
         index = export.labels_index(view.selection, view.active, view.recommended)
-        return labels_item(None if index is None else view.path.records[index].sigma)
+        return labels_item(None if index is None else view.path.records[index].sigma, view.symbol)
 
     app.clientside_callback(
         ClientsideFunction("offgrid", "saveFigures"),
         Input(ids.EXPORT_PNG, "n_clicks"),
         Input(ids.EXPORT_SVG, "n_clicks"),
+        Input({"type": "save-figure", "tab": ALL, "kind": ALL}, "n_clicks"),
         State(ids.RUN, "data"),
         State(ids.RESULT_TITLE, "children"),
         prevent_initial_call=True,
@@ -77,9 +78,9 @@ def exported(services: Services, what: str, run_data: Data, chosen: Data) -> exp
         points = known_points(services, asked)
         return export.path_file(run, "" if points is None else points.title)
     points = services.points(asked.data)
-    if what == ids.EXPORT_RUN_JSON:
-        return export.run_file(run, points)
     view = result_view(services, asked, run, chosen, Look())
+    if what == ids.EXPORT_RUN_JSON:
+        return export.run_file(run, points, view.reason)
     index = export.labels_index(view.selection, view.active, view.recommended)
     if index is None:
         raise InputError(export.NOTHING)

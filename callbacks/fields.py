@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from layouts import ids
+from layouts.kernel_section import SUM
 from layouts.views import DataCard, SettingsView, UploadView
 from offgrid.datasets import load, names
 from offgrid.datasets.table import Table
@@ -40,6 +41,13 @@ FIELDS: dict[str, tuple[str, str]] = {
     "start_value": (ids.START_VALUE, "value"),
     "limiting": (ids.LIMITING, "value"),
     "max_steps": (ids.MAX_STEPS, "value"),
+    "kernel": (ids.KERNEL, "value"),
+    "offset": (ids.OFFSET, "value"),
+    "sum_kernel": (ids.SUM_KERNEL, "value"),
+    "plus_weight": (ids.PLUS_WEIGHT, "value"),
+    "plus_kernel": (ids.PLUS_KERNEL, "value"),
+    "plus_value": (ids.PLUS_VALUE, "value"),
+    "compare": (ids.COMPARE_WITH, "value"),
 }
 
 Values = Mapping[str, Any]
@@ -55,7 +63,7 @@ def asked_from(values: Values) -> RunSettings:
     InputError
         Where a field is empty or its value can't be used.
     """
-    return RunSettings(data_from(values), _search_from(values))
+    return RunSettings(data_from(values), _search_from(values), tuple(values["compare"] or ()))
 
 
 def data_from(values: Values) -> DataSpec:
@@ -75,7 +83,7 @@ def data_from(values: Values) -> DataSpec:
 def _search_from(values: Values) -> SearchSettings:
     start = values["start"]
     if start == "value":
-        start = _positive("The first σ", values["start_value"])
+        start = _positive("The first value", values["start_value"])
     depths = tuple(sorted(int(depth) for depth in values["depths"] or ()))
     limiting = values["limiting"]
     return SearchSettings(
@@ -88,7 +96,22 @@ def _search_from(values: Values) -> SearchSettings:
         seed=_whole("The seed", values["seed"]),
         limiting=None if limiting in (None, "none") else limiting,
         max_steps=None if values["max_steps"] in (None, "") else _whole("The step budget", values["max_steps"]),
+        **_kernel_from(values),
     )
+
+
+def _kernel_from(values: Values) -> dict[str, Any]:
+    """Return the settings of the kernel. Fields that are hidden keep what they hold, and do not count."""
+    summed = values["kernel"] == SUM
+    searched = values["sum_kernel"] if summed else values["kernel"]
+    plus = None
+    if summed:
+        weight = _positive("The weight of the fixed kernel", values["plus_weight"])
+        value = _positive("The σ or degree of the fixed kernel", values["plus_value"])
+        plus = (weight, values["plus_kernel"], value)
+    named = (searched, plus and plus[1])
+    offset = _number("The constant c", values["offset"]) if "polynomial" in named else 1.0
+    return {"kernel": searched, "offset": offset, "plus": plus}
 
 
 def _whole(what: str, value: Any) -> int:
@@ -143,6 +166,11 @@ def settings_view(services: Services, asked: RunSettings) -> SettingsView:
         start=search.start,
         limiting=search.limiting,
         max_steps=search.max_steps,
+        kernel=search.kernel,
+        kernel_title=search.kernel_title,
+        offset=search.offset,
+        plus=search.plus,
+        compare=asked.compare,
     )
 
 

@@ -64,8 +64,10 @@ def drawn_path(view: ResultView) -> Any:
         active=view.active,
         scheme=view.scheme,
         narrow=view.narrow,
-        front=view.sigma,
+        front=view.sigma if view.searching else None,
         share=view.share,
-        running=view.active_state,
+        running=view.searching,
         has_labels=view.has_labels,
+        symbol=view.symbol,
+        compared=list(view.compared.values()),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import replace
 from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, ctx, no_update
@@ -214,7 +215,7 @@ def checked(services: Services, values: Values) -> RunSettings:
         Where they can't be searched with.
     """
     asked = asked_from(values)
-    asked = RunSettings(services.simplified(asked.data), asked.search)
+    asked = replace(asked, data=services.simplified(asked.data))
     services.check(asked)
     return asked
 
@@ -226,5 +227,5 @@ def run_note(services: Services, asked: RunSettings, run_data: Data) -> str:
         active=run is not None and run.active,
         matches=shown == asked,
         has_result=run is not None,
-        n_found=0 if run is None else len(run.path),
+        n_found=0 if run is None else run.path.n_found,
     )

@@ -1,10 +1,13 @@
-"""What surrounds the page: light and dark, narrow and wide."""
+"""What surrounds the page: light and dark, narrow and wide, which page the navigation marks."""
 
 from __future__ import annotations
 
 from dash import ClientsideFunction, Dash, Input, Output, State
 
 from layouts import ids
+from layouts.shell import PAGES
+
+LOCATION = "_pages_location"  # Dash's own, in its page container
 
 
 def register(app: Dash) -> None:
@@ -20,4 +23,11 @@ def register(app: Dash) -> None:
         Output(ids.NARROW, "data"),
         Input(ids.PROVIDER, "id"),
         State(ids.NARROW, "data"),
+    )
+    links = [link for _, _, link in PAGES]
+    app.clientside_callback(
+        ClientsideFunction("offgrid", "markPage"),
+        [Output(link, "className") for link in links],
+        Input(LOCATION, "pathname"),
+        [State(link, "href") for link in links],
     )

@@ -7,6 +7,7 @@ stores of the page hold: `store_of_path`, `store_of_selection`.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -16,12 +17,13 @@ from dash import no_update
 
 from figures import words
 from layouts.views import ResultView
+from offgrid.comparison import RECOMMENDED, Comparison, beside
 from offgrid.datasets.model import Points
 from offgrid.errors import InputError
 from offgrid.path import BandwidthPath
 from offgrid.selection import recommend
 from services.context import Services
-from services.run_settings import RunSettings
+from services.run_settings import RunSettings, SearchSettings
 from services.runs import Run
 
 MOST_SELECTED = 6
@@ -60,7 +62,18 @@ def run_id(run_data: Data) -> str:
 
 def shown_run(services: Services, run_data: Data) -> Run | None:
     """Return the run that the page shows, as the store has it now."""
-    return services.runs.get(run_id(run_data))
+    return with_recommended(services, services.runs.get(run_id(run_data)), asked_in(run_data))
+
+
+def with_recommended(services: Services, run: Run | None, asked: RunSettings | None) -> Run | None:
+    """Return the run with what is recommended as a last record beside its path, where the page asks for that."""
+    if run is None or asked is None or RECOMMENDED not in asked.comparisons or not run.path.ends:
+        return run
+    try:
+        found = services.compared(asked).get(RECOMMENDED)
+    except InputError:  # the data are not kept any more
+        return run
+    return run if found is None or found.failure else replace(run, path=beside(run.path, found))
 
 
 def drawn_run(services: Services, run_data: Data, shown: Data) -> Run | None:
@@ -68,7 +81,7 @@ def drawn_run(services: Services, run_data: Data, shown: Data) -> Run | None:
     run = shown_run(services, run_data)
     if run is None or not shown or shown.get("id") != run.id or len(shown["sigmas"]) >= len(run.path):
         return run
-    records = run.path.records[: len(shown["sigmas"])]
+    records = run.path.found[: len(shown["sigmas"])]
     ends = [end for level, end in run.path.ends.items() if records and level < records[-1].level]
     return replace(run, path=BandwidthPath(records, ends), state="running")
 
@@ -101,9 +114,10 @@ def result_view(
 ) -> ResultView:
     """Return everything at the right of the page."""
     points = known_points(services, asked)
+    search = None if asked is None else asked.search
     heading: dict[str, Any] = {
         "title": "The data are not kept any more" if points is None else points.title,
-        "note": "" if points is None else describe(points),
+        "note": "" if points is None or search is None else describe(points, search),
         "has_labels": points is not None and points.y is not None,
         "scheme": look.scheme,
         "narrow": look.narrow,
@@ -111,8 +125,8 @@ def result_view(
     }
     if run is None:
         return ResultView(**heading)
-    best = recommend(run.path.records)
-    index = None if best is None else best.index
+    compared = {} if points is None or asked is None else services.compared(asked)
+    index, reason = recommended_of(run.path, compared.get(RECOMMENDED))
     selection, active = selection_of(chosen, run.path, index, growing=run.active)
     now = run.progress
     return ResultView(
@@ -120,7 +134,7 @@ def result_view(
         state=run.state,
         path=run.path,
         recommended=index,
-        reason="" if best is None else best.reason,
+        reason=reason,
         selection=selection,
         active=active,
         message=run.message,
@@ -132,15 +146,26 @@ def result_view(
         seconds=run.seconds,
         lower_bound=run.lower_bound,
         lower_bound_note=run.lower_bound_note,
+        symbol="σ" if search is None else search.symbol,
+        beside="" if now is None or not run.active else now.beside,
+        compared=compared,
     )
 
 
-def describe(points: Points) -> str:
+def recommended_of(path: BandwidthPath, recommendation: Comparison | None) -> tuple[int | None, str]:
+    """Return the index of the recommended record and the reason: what stands beside the path, else its lowest c-NNC."""
+    if recommendation is not None and len(path) > path.n_found:
+        return len(path) - 1, recommendation.reason
+    best = recommend(path.found)
+    return (None, "") if best is None else (best.index, best.reason)
+
+
+def describe(points: Points, search: SearchSettings) -> str:
     """Return the data in one line: "788 points, 2 columns, 7 clusters, RBF kernel"."""
     parts = [words.plural(points.n, "point"), words.plural(len(points.feature_names), "column")]
     if points.n_classes is not None:
         parts.append(words.plural(points.n_classes, "class", "classes"))
-    return ", ".join([*parts, "RBF kernel"])
+    return ", ".join([*parts, f"{search.kernel_title} kernel"])
 
 
 def selection_of(
@@ -162,7 +187,7 @@ def selection_of(
 def best_so_far(path: BandwidthPath) -> tuple[int, ...]:
     """Return the record of lowest c-NNC, and the one that was it before."""
     bests: list[int] = []
-    for i, record in enumerate(path.records):
+    for i, record in enumerate(path.found):
         if not bests or record.cnnc < path.records[bests[-1]].cnnc:
             bests.append(i)
     return by_bandwidth(path, bests[-2:])
@@ -172,7 +197,7 @@ def default_selection(path: BandwidthPath, recommended: int | None) -> tuple[int
     """Return the recommended record, the best for the labels (or the longest-lived), and the k-means end."""
     if recommended is None:
         return ()
-    best = max(range(len(path)), key=lambda i: (_worth(path, i), -i))
+    best = max(range(path.n_found), key=lambda i: (_worth(path, i), -i))
     return by_bandwidth(path, [recommended, best, path.at_level(path.levels[0])[-1]])
 
 
@@ -202,9 +227,10 @@ def store_of_path(services: Services, run: Run | None) -> dict[str, Any]:
         return {}
     return {
         "id": run.id,
-        "version": services.runs.version(run.id),
+        # what is recommended may come while others still compare
+        "version": f"{services.runs.version(run.id)}:{len(run.path)}",
         "active": run.active,
-        "sigmas": [record.sigma for record in run.path.records],
+        "sigmas": [min(record.sigma, sys.float_info.max) for record in run.path.records],
         "told": ANNOUNCED.get(run.state, ""),
     }
 

@@ -1,6 +1,7 @@
 """One clustering as a scatter plot, and the matched labels of several.
 
-Entry points: `matched_clusterings`, `matched_truth`, `label_places`, `sample_rows` (plain data); `clustering_figure`.
+Entry points: `matched_clusterings`, `matched_truth`, `label_places`, `sample_rows` (plain data); `clustering_figure`,
+and `packed`, the form in which figures hold many numbers.
 """
 
 from __future__ import annotations
@@ -176,7 +177,7 @@ def _points(
         "size": 4.5 if len(xy) < 2_000 else 3.5,
         "opacity": 0.9,
         "line": {"width": 0},
-        "color": _packed(labels, "i4") if scale else cluster_colour(0, scheme),
+        "color": packed(labels, "i4") if scale else cluster_colour(0, scheme),
     }
     if scale:
         marker.update(colorscale=scale, cmin=0, cmax=top, showscale=False)
@@ -189,9 +190,9 @@ def _points(
     trace: Figure = {
         "type": kind,
         "mode": "markers",
-        "x": _packed(xy[:, 0], "f4" if _fits_single(xy) else "f8"),
-        "y": _packed(xy[:, 1], "f4" if _fits_single(xy) else "f8"),
-        "customdata": _packed(np.column_stack([rows + 1, labels + 1]), "i4"),
+        "x": packed(xy[:, 0], "f4" if _fits_single(xy) else "f8"),
+        "y": packed(xy[:, 1], "f4" if _fits_single(xy) else "f8"),
+        "customdata": packed(np.column_stack([rows + 1, labels + 1]), "i4"),
         "hovertemplate": f"row %{{customdata[0]}}, {group}<br>{places}<extra></extra>",
         "marker": marker,
         "cliponaxis": False,
@@ -210,7 +211,7 @@ def _fits_single(xy: Floats) -> bool:
     return largest < 1e30 and spread > 1e-3 * largest and spread > 1e-30
 
 
-def _packed(values: NDArray[Any], dtype: str) -> Figure:
+def packed(values: NDArray[Any], dtype: str) -> Figure:
     """Return values as plotly's typed array: a fraction of the size of a list, and quicker to write and read."""
     array = np.ascontiguousarray(values, dtype=dtype)
     spec: Figure = {"dtype": dtype, "bdata": base64.b64encode(array.tobytes()).decode("ascii")}

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from figures import words
+from figures.path_baselines import add_baselines, baseline_marks
 from figures.path_context import GAP_TO_COLUMN, HOVER, Context, Panel, geometry
 from figures.path_data import (
     Bar,
@@ -24,6 +25,7 @@ from figures.path_data import (
 )
 from figures.path_marks import add_columns, add_front, add_letters, add_titles
 from figures.theme import Figure, Scheme, base_layout, cluster_colour, palette, text_on
+from offgrid.comparison import Comparison
 from offgrid.path import BandwidthPath
 
 
@@ -40,6 +42,8 @@ def path_figure(
     share: float = 0.0,
     running: bool = False,
     has_labels: bool | None = None,
+    symbol: str = "σ",
+    compared: Sequence[Comparison] = (),
 ) -> Figure:
     """Return the figure of a path, finished or growing.
 
@@ -56,6 +60,10 @@ def path_figure(
         While `running`: the bandwidth reached, and the share of the log range covered.
     has_labels : bool or None
         Whether to draw the NMI panel; None takes it from the first record.
+    symbol : str
+        What the searched parameter is called.
+    compared : sequence of Comparison
+        Methods whose values are drawn beside the path, a symbol each.
     """
     front = front if running else None
     if has_labels is None:
@@ -63,21 +71,23 @@ def path_figure(
     in_place = bound_in_place(path, lower_bound)
     frozen_column = lower_bound is not None and not in_place
     at = geometry(has_nmi=has_labels, lanes=len(path.levels), narrow=narrow, frozen_column=frozen_column)
-    frozen_share = (at.column + 8) / at.width
-    low, high = axis_range(path, lower_bound=lower_bound, front=front, share=share, frozen_share=frozen_share)
+    low, high = shown_range(path, lower_bound, narrow=narrow, front=front, share=share)
     best = recommended if recommended is not None and recommended < len(path) else None
     kept = tuple(i for i in selection if i < len(path))
-    ctx = Context(path, at, palette(scheme), scheme, kept, best, low, high, front, narrow)
+    ctx = Context(path, at, palette(scheme), scheme, kept, best, low, high, front, narrow, symbol)
+    seen = baseline_marks(compared, low, high)
     costs = [record.cnnc for record in path.records]
-    cost_axis = linear_axis(costs)
+    cost_axis = linear_axis([*costs, *(mark.cnnc for mark in seen)])
     end_heights = [_height(at.cnnc, cost_axis, costs[ctx.far_end])] if ctx.far_end is not None else []
     _add_x_axis(ctx)
     if at.nmi is not None:
         agreement = [record.nmi or 0.0 for record in path.records]
-        axis = linear_axis(agreement, limits=(0.0, 1.0))
+        axis = linear_axis([*agreement, *(mark.nmi for mark in seen if mark.nmi is not None)], limits=(0.0, 1.0))
         if ctx.far_end is not None:
             end_heights.append(_height(at.nmi, axis, agreement[ctx.far_end]))
+        add_baselines(ctx, "y", seen, lambda mark: mark.nmi)
         _add_measure(ctx, "y", at.nmi, axis, agreement)
+    add_baselines(ctx, "y2", seen, lambda mark: mark.cnnc)
     _add_measure(ctx, "y2", at.cnnc, cost_axis, costs)
     _add_strip(ctx)
     _add_moved(ctx)
@@ -87,6 +97,16 @@ def path_figure(
     if front is not None:
         add_front(ctx, front)
     return {"data": ctx.traces, "layout": _layout(ctx)}
+
+
+def shown_range(
+    path: BandwidthPath, lower_bound: float | None, *, narrow: bool, front: float | None = None, share: float = 0.0
+) -> tuple[float, float]:
+    """Return the range of the bandwidth axis in log10."""
+    frozen_column = lower_bound is not None and not bound_in_place(path, lower_bound)
+    at = geometry(has_nmi=False, lanes=1, narrow=narrow, frozen_column=frozen_column)
+    frozen_share = (at.column + 8) / at.width
+    return axis_range(path, lower_bound=lower_bound, front=front, share=share, frozen_share=frozen_share)
 
 
 def _layout(ctx: Context) -> Figure:
@@ -114,7 +134,7 @@ def _layout(ctx: Context) -> Figure:
 def _add_x_axis(ctx: Context) -> None:
     clear = 22 / ctx.at.width
     ticks = log_ticks(ctx.low, ctx.high, most=4 if ctx.narrow else 12, clear=clear)
-    ctx.add_note("bandwidth σ, logarithmic", x=0.5, px=ctx.at.moved[1] + 35)
+    ctx.add_note(f"{'bandwidth σ' if ctx.symbol == 'σ' else ctx.symbol}, logarithmic", x=0.5, px=ctx.at.moved[1] + 35)
     border = ctx.colours.border
     ctx.axes["xaxis"] = {
         "type": "log",
@@ -272,6 +292,6 @@ def _add_moved(ctx: Context) -> None:
         y: list[float | None] = []
         for index, count in enumerate(counts):
             if count and (index == ctx.recommended) is best:
-                x += [ctx.path.records[index].sigma] * 2 + [None]
+                x += [ctx.sigma(index)] * 2 + [None]
                 y += [0, math.sqrt(count), None]
         ctx.add_line("y4", x, y, colour, 1.5)

@@ -75,6 +75,7 @@ class Context:
     high: float
     front: float | None
     narrow: bool
+    symbol: str = "σ"
     traces: list[Figure] = field(default_factory=list)
     shapes: list[Figure] = field(default_factory=list)
     notes: list[Figure] = field(default_factory=list)
@@ -88,7 +89,11 @@ class Context:
     @cached_property
     def texts(self) -> list[str]:
         """Hover text of each record."""
-        return hover_texts(self.path)
+        return hover_texts(self.path, self.symbol)
+
+    def sigma(self, index: int) -> float:
+        """Return where a record stands on the axis: ordinary k-means, which has no bandwidth, at its end."""
+        return min(self.path.records[index].sigma, self.end)
 
     @cached_property
     def far_end(self) -> int | None:
@@ -124,7 +129,7 @@ class Context:
             {
                 "type": "scatter",
                 "mode": "markers",
-                "x": [self.path.records[i].sigma for i in indices],
+                "x": [self.sigma(i) for i in indices],
                 "y": y,
                 "xaxis": "x",
                 "yaxis": name,

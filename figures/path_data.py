@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from figures import words
-from offgrid.path import BandwidthPath
+from offgrid.path import BESIDE, BandwidthPath
 
 NEAR_DECADES = 1.0
 
@@ -73,7 +73,7 @@ def axis_range(
     its front and the share covered foretell, in half decades so that the axis seldom changes. A bound drawn in its
     place has `frozen_share` of the axis at its left.
     """
-    sigmas = [record.sigma for record in path.records]
+    sigmas = [record.sigma for record in path.records if math.isfinite(record.sigma)]
     if not sigmas:
         centre = math.log10(front) if front else 0.0
         return centre - 0.25, centre + 3.0
@@ -128,7 +128,7 @@ def bars(path: BandwidthPath, axis_end: float, front: float | None = None) -> li
     """Return the bars of the stability strip, one lane for each level; records whose end is unknown have none."""
     lanes = {level: lane for lane, level in enumerate(path.levels)}
     drawn = []
-    for index, record in enumerate(path.records):
+    for index, record in enumerate(path.found):
         end = _reach(path, index, axis_end, front)
         if end <= record.sigma:
             continue
@@ -247,16 +247,19 @@ def _right(group: list[float], step: float) -> float:
     return group[0] + (group[1] - 1) / 2 * step
 
 
-def hover_texts(path: BandwidthPath) -> list[str]:
+def hover_texts(path: BandwidthPath, symbol: str = "σ") -> list[str]:
     """Return for each record what its marks say when pointed at."""
     several = len(path.levels) > 1
     texts = []
     for index, record in enumerate(path.records):
         extent = path.extent(index)
-        until = "" if extent is None else f", {words.lasting(extent.to, exact=extent.exact)}"
-        lines = [f"<span style='font-weight:500'>σ = {words.sigma(record.sigma)}</span>{until}"]
+        until = "" if extent is None else f", {words.lasting(extent.to, exact=extent.exact, symbol=symbol)}"
+        lines = [f"<span style='font-weight:500'>{words.bandwidth(record.sigma, symbol)}</span>{until}"]
         agreement = f"NMI {words.measure(record.nmi)}, " if record.nmi is not None else ""
         lines.append(f"{agreement}c-NNC {words.cost(record.cnnc, record.cnnc_error)}")
+        if record.level == BESIDE:
+            texts.append("<br>".join([*lines, "beside the path, from a spectral start"]))
+            continue
         first = index == path.at_level(record.level)[0] if len(record.moved) == 0 else False
         lines.append("first value" if first else f"{words.plural(len(record.moved), 'point')} moved")
         if several:

@@ -36,7 +36,7 @@ def add_columns(ctx: Context, lower_bound: float | None, in_place: bool, end_hei
     lines = ["k-means"] if ctx.narrow else ["k-means", "the far end"]
     if len(ctx.path.ends) and ctx.far_end is None and ctx.front is None:
         lines.append("not reached")
-    _add_column(ctx, 1, GAP_TO_COLUMN, _words_at(ctx, end_heights), lines, "σ → ∞", GAP_TO_COLUMN / 2)
+    _add_column(ctx, 1, GAP_TO_COLUMN, _words_at(ctx, end_heights), lines, f"{ctx.symbol} → ∞", GAP_TO_COLUMN / 2)
 
 
 def _box(ctx: Context, top: float, bottom: float) -> Figure:
@@ -93,7 +93,7 @@ def add_letters(ctx: Context, active: int | None) -> None:
     if not chosen:
         return
     colours = ctx.colours
-    sigmas = [ctx.path.records[i].sigma for i in chosen]
+    sigmas = [ctx.sigma(i) for i in chosen]
     places = letter_places(sigmas, ctx.low, ctx.high, ctx.at.width, apart=22 if ctx.narrow else 26)
     for index, sigma in zip(chosen, sigmas, strict=True):
         colour = colours.accent if index == ctx.recommended else colours.muted
@@ -145,7 +145,7 @@ def add_titles(ctx: Context) -> None:
     told = [
         ("NMI", ctx.at.nmi, 51, "agreement with the labels, higher is better", "higher is better"),
         ("c-NNC", ctx.at.cnnc, 64, "cost to the nearest neighbours, lower is better", "lower is better"),
-        ("Stability", ctx.at.strip, 77, "how far σ can grow before a point moves, as a factor", ""),
+        ("Stability", ctx.at.strip, 77, f"how far {ctx.symbol} can grow before a point moves, as a factor", ""),
         ("Points moved", ctx.at.moved, 83, each, at_most),
     ]
     for name, panel, shift, long, short in told:
@@ -165,7 +165,7 @@ def add_front(ctx: Context, front: float) -> None:
     place = math.log10(front)
     left = ctx.px(place) > 0.7 * at.width
     ctx.add_note(
-        f"searching, σ = {words.sigma(front)}",
+        f"searching, {words.bandwidth(front, ctx.symbol)}",
         x=place,
         px=at.top + (103 if at.nmi else 60),
         shift=-10 if left else 10,

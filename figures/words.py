@@ -1,7 +1,7 @@
 """Numbers as people read them: bandwidths, measures, factors and counts, with true minus, thousands commas and units.
 
-Entry points: `sigma` (prose and headings), `sigma_exact` (tables), `measure`, `factor`, `at_most`, `lasting`,
-`count`, `plural`, `clip`, `duration`.
+Entry points: `sigma` (prose and headings), `bandwidth` (with its name), `sigma_exact` (tables), `measure`, `share`,
+`factor`, `at_most`, `lasting`, `count`, `plural`, `clip`, `duration`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ def sigma(value: float) -> str:
     if value <= 0 or 0.001 <= value < 1e7:
         return _minus(f"{value:,.0f}" if value >= 99.95 else _significant(value, 3))
     return _scientific(value, 3)
+
+
+def bandwidth(value: float, symbol: str = "σ") -> str:
+    """Return a bandwidth with its name ("σ = 90.8", "σ → ∞")."""
+    return f"{symbol} → {INFINITY}" if math.isinf(value) else f"{symbol} = {sigma(value)}"
 
 
 def sigma_exact(value: float) -> str:
@@ -45,6 +50,13 @@ def cost(value: float, error: float) -> str:
     return f"{measure(value)} ± {measure(error)}" if error > 0.0 else measure(value)
 
 
+def share(value: float) -> str:
+    """Return a number from 0 to 1 to three figures ("0.820", "0.00375", "2.1×10⁻⁹")."""
+    if value == 0 or value >= 0.0001:
+        return _significant(value, 3) if 0 < value < 0.1 else measure(value)
+    return _scientific(value, 2)
+
+
 def factor(value: float) -> str:
     """Return a factor ("4.9×", "12×", "to ∞")."""
     if math.isinf(value):
@@ -59,11 +71,11 @@ def at_most(text: str, *, exact: bool) -> str:
     return text if exact else f"≤ {text}"
 
 
-def lasting(to: float, *, exact: bool) -> str:
+def lasting(to: float, *, exact: bool, symbol: str = "σ") -> str:
     """Return how far a partition is there, in words."""
     if math.isinf(to):
-        return "holds for every larger σ"
-    return f"holds to σ = {sigma(to)}" if exact else f"changes by σ = {sigma(to)}"
+        return f"holds for every larger {symbol}"
+    return f"{'holds to' if exact else 'changes by'} {bandwidth(to, symbol)}"
 
 
 def count(value: int) -> str:

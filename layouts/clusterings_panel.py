@@ -18,21 +18,32 @@ from layouts import ids
 from layouts.parts import choices, letter, section_title, select
 from layouts.summary import far_end
 from layouts.views import ResultView
+from offgrid.path import BESIDE
 
 MOST = 6
 TRUTH_PLACE = 6
+MEANS_NOTE = "the mean image of each cluster; the bar is its size beside the largest"
 GRAPH_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "showTips": False, "responsive": True}
 
 
 @dataclass(frozen=True)
 class AxesView:
-    """How points are drawn: options of the two selects, what is chosen, and what to say about it."""
+    """How clusterings are drawn: options of the two selects, what is chosen, and what to say about it.
+
+    `has_images` offers the clusters' means as images, and `drawing` ("points" or "means") is what is drawn at first.
+    """
 
     options: Sequence[tuple[str, str]] = ()
     x: str = "column:0"
     y: str = "column:1"
     note: str = ""
-    choosable: bool = False
+    choosable: bool = False  # among more than two columns
+    has_images: bool = False
+    drawing: str = "points"
+
+    def described(self, drawing: str) -> str:
+        """Return what to say about a kind of drawing."""
+        return MEANS_NOTE if drawing == "means" else self.note
 
 
 def panel(view: ResultView, axes: AxesView, content: list[Component], *, truth: str = "clusters") -> Component:
@@ -42,20 +53,30 @@ def panel(view: ResultView, axes: AxesView, content: list[Component], *, truth: 
         children=[
             section_title(
                 "Clusterings",
-                axes.note,
+                axes.described(axes.drawing),
                 note_id=ids.CLUSTERINGS_NOTE,
                 right=html.Div(
                     className="clusterings-controls",
                     children=[
                         html.Div(
                             id=ids.AXES_FIELD,
-                            hidden=not axes.choosable,
+                            hidden=not axes.choosable or axes.drawing == "means",
                             className="axes-field",
                             children=[
                                 select(ids.X_AXIS, axes.options, axes.x, "Horizontal axis", class_name="axis"),
                                 html.Span("by", className="axes-by"),
                                 select(ids.Y_AXIS, axes.options, axes.y, "Vertical axis", class_name="axis"),
                             ],
+                        ),
+                        html.Div(
+                            id=ids.DRAWING_FIELD,
+                            hidden=not axes.has_images,
+                            children=dmc.SegmentedControl(
+                                id=ids.DRAWING,
+                                data=choices([("points", "Points"), ("means", "Means")]),
+                                value=axes.drawing,
+                                **{"aria-label": "Points, or the clusters’ means as images"},
+                            ),
                         ),
                         html.Div(
                             id=ids.TRUTH_FIELD,
@@ -83,14 +104,16 @@ def panel(view: ResultView, axes: AxesView, content: list[Component], *, truth: 
 
 
 def panes(
-    view: ResultView, figures: Sequence[Any], moved: Sequence[int | None], *, truth: Any = None
+    view: ResultView, figures: Sequence[Any], moved: Sequence[int | None], *, truth: Any = None, ringed: bool = True
 ) -> list[Component]:
     """Return one pane for each selected value, and one that says how to fill it while there is room in the row.
 
     `figures` and `moved` (points moved since the pane before, None for the first) follow `view.selection`; `truth` is
-    the figure of the labels, drawn first where it is wanted. A figure that is None leaves its frame empty.
+    the figure of the labels, drawn first where it is wanted. A figure that is None leaves its frame empty. `ringed`
+    says whether figures ring the points that moved.
     """
-    drawn = [_pane(view, place, figure, moved[place]) for place, figure in enumerate(figures)]
+    captions = [caption(place, count, ringed=ringed) for place, count in enumerate(moved)]
+    drawn = [_pane(view, place, figure, captions[place]) for place, figure in enumerate(figures)]
     if truth is not None:
         drawn.insert(0, _truth_pane(truth))
     if len(drawn) < 3:
@@ -98,7 +121,7 @@ def panes(
     return drawn
 
 
-def _pane(view: ResultView, place: int, figure: Any, moved: int | None) -> Component:
+def _pane(view: ResultView, place: int, figure: Any, told: str) -> Component:
     index = view.selection[place]
     record = view.path.records[index]
     accent = index == view.recommended
@@ -109,13 +132,13 @@ def _pane(view: ResultView, place: int, figure: Any, moved: int | None) -> Compo
                 className="pane-title",
                 children=[
                     letter(place, accent=accent),
-                    html.Span(f"σ = {words.sigma(record.sigma)}"),
+                    html.Span(words.bandwidth(record.sigma, view.symbol)),
                     html.Span(role(view, index), className="pane-role pane-role-accent" if accent else "pane-role"),
                 ],
             ),
             html.Div([html.Span(text) for text in measures(view, index)], className="pane-measures"),
             _graph(place, figure),
-            html.Div(caption(place, moved), className="pane-caption"),
+            html.Div(told, className="pane-caption"),
         ],
     )
 
@@ -149,7 +172,8 @@ def _empty_pane(has_values: bool) -> Component:
 def role(view: ResultView, index: int) -> str:
     """Return the part a record plays, in words."""
     if index == view.recommended:
-        return "recommended" if view.state == "finished" else "best so far"
+        final = view.state == "finished" or view.recommendation is not None
+        return "recommended" if final else "best so far"
     return "k-means end" if index == far_end(view) else ""
 
 
@@ -162,15 +186,19 @@ def measures(view: ResultView, index: int) -> list[str]:
 
 def holds(view: ResultView, index: int) -> str:
     """Return how far a partition holds, in words."""
+    if view.path.records[index].level == BESIDE:
+        return "beside the path"
     extent = view.path.extent(index)
     if extent is None:
         return "still holding" if view.active_state else "not searched further"
-    return words.lasting(extent.to, exact=extent.exact)
+    return words.lasting(extent.to, exact=extent.exact, symbol=view.symbol)
 
 
-def caption(place: int, moved: int | None) -> str:
+def caption(place: int, moved: int | None, *, ringed: bool = True) -> str:
     """Return the line beneath a pane."""
     if moved is None:
         return "Numbers and colours carry over"
     since = "ABCDEF"[place - 1]
-    return f"{words.plural(moved, 'point')} moved since {since}, ringed" if moved else f"The same partition as {since}"
+    if not moved:
+        return f"The same partition as {since}"
+    return f"{words.plural(moved, 'point')} moved since {since}{', ringed' if ringed else ''}"

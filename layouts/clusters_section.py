@@ -1,6 +1,6 @@
-"""The settings for clusters and kernel.
+"""The settings for the clusters.
 
-Entry points: `clusters_section`, `kernel_section`.
+Entry point: `clusters_section`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from layouts import ids
-from layouts.parts import DEFINITIONS, choices, field, help_mark, settings_section
+from layouts.parts import choices, field, settings_section
 from layouts.views import SettingsView
 
 
@@ -58,24 +58,6 @@ def clusters_section(view: SettingsView) -> Component:
                     ),
                 ],
             ),
-        ],
-    )
-
-
-def kernel_section() -> Component:
-    """Return what the kernel is, with the conversions of its bandwidth."""
-    return settings_section(
-        "Kernel",
-        "What “close” means.",
-        [
-            html.Div(
-                className="formula-line",
-                children=[
-                    html.Span("RBF", className="formula-name"),
-                    html.Span("exp(−‖x−y‖²/σ)", className="formula"),
-                    help_mark("σ", DEFINITIONS["Kernel"]),
-                ],
-            )
         ],
     )
 

@@ -11,7 +11,18 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from layouts import clusterings_panel, ids, path_panel, settings_panel, summary, table_panel
+from layouts import (
+    clusterings_panel,
+    compare_tab,
+    flow_tab,
+    ids,
+    kernel_tab,
+    path_panel,
+    settings_panel,
+    summary,
+    table_panel,
+    tabs,
+)
 from layouts.clusterings_panel import AxesView
 from layouts.views import DataCard, ResultView, SettingsView
 
@@ -30,11 +41,12 @@ def page(
     run: dict[str, Any] | None = None,
     shown: dict[str, Any] | None = None,
     truth: str = "clusters",
+    tab: str = tabs.FIRST,
     max_upload_mb: float = 50,
 ) -> Component:
     """Return the page. `panes` comes from `clusterings_panel.panes`, `path_figure` from `figures.path`.
 
-    `selection`, `run` and `shown` are what the stores of these names hold.
+    `selection`, `run` and `shown` are what the stores of these names hold; `tab` is the open one.
     """
     return html.Div(
         className="explore",
@@ -50,7 +62,7 @@ def page(
                     summary.head(result),
                     path_panel.panel(result, path_figure),
                     clusterings_panel.panel(result, axes, panes, truth=truth),
-                    table_panel.panel(result),
+                    tabs.panel([table_panel.tab(result), flow_tab.tab(), kernel_tab.tab(), compare_tab.tab()], tab),
                 ],
             ),
             *_state(settings, result, selection, run, shown),
@@ -77,6 +89,7 @@ def _state(
         dcc.Store(id=ids.PANES, data={}),
         dcc.Store(id=ids.ADDRESS, data=""),
         dcc.Store(id=ids.SELECTION, data=selection),
+        *[dcc.Store(id=wanted, data="") for wanted in tabs.WANTED],
         dcc.Store(id=ids.UPLOADED, data={"id": upload.id, "name": upload.name} if upload else {}),
         dcc.Interval(
             id=ids.POLL, interval=POLL_MS, disabled=not (result.active_state or result.state == "interrupted")

@@ -14,9 +14,9 @@ from layouts import ids
 from layouts.parts import icon
 
 
-def labels_item(sigma: float | None) -> str:
+def labels_item(sigma: float | None, symbol: str = "σ") -> str:
     """Return the words of the labels item."""
-    return "Labels, CSV" if sigma is None else f"Labels at σ = {words.sigma(sigma)}, CSV"
+    return "Labels, CSV" if sigma is None else f"Labels at {words.bandwidth(sigma, symbol)}, CSV"
 
 
 def export_menu(sigma: float | None = None) -> Component:
@@ -39,8 +39,8 @@ def export_menu(sigma: float | None = None) -> Component:
                     dmc.MenuItem("Whole run, JSON", id=ids.EXPORT_RUN_JSON),
                     dmc.MenuDivider(),
                     dmc.MenuLabel("Figures"),
-                    dmc.MenuItem("Path and clusterings, PNG", id=ids.EXPORT_PNG),
-                    dmc.MenuItem("Path and clusterings, SVG", id=ids.EXPORT_SVG),
+                    dmc.MenuItem("Figures on the page, PNG", id=ids.EXPORT_PNG),
+                    dmc.MenuItem("Figures on the page, SVG", id=ids.EXPORT_SVG),
                 ]
             ),
         ],

@@ -8,7 +8,8 @@ from __future__ import annotations
 # Shell ---------------------------------------------------------------------------------------------------------------
 PROVIDER = "provider"  # MantineProvider; forceColorScheme
 THEME_TOGGLE = "theme-toggle"  # ColorSchemeToggle
-NAV_EXPLORE = "nav-explore"
+NAV_EXPLORE = "nav-explore"  # className
+NAV_LEARN = "nav-learn"  # className
 NOTIFICATIONS = "notifications"  # NotificationContainer; sendNotifications
 LIVE = "live"  # visually hidden aria-live region; children
 
@@ -55,6 +56,16 @@ INIT = "init"  # SegmentedControl "random" or "k-means++"
 CLUSTERS_MORE = "clusters-more"  # disclosure of seed and restarts
 SEED = "seed"  # NumberInput
 RESTARTS = "restarts"  # NumberInput
+KERNEL = "kernel"  # SegmentedControl "rbf", "laplacian", "polynomial" or "sum"
+KERNEL_NOTE = "kernel-note"  # children: formula and help of the kernel
+SUM_FIELD = "sum-field"  # wrapper of the fields of a sum; hidden
+SUM_KERNEL = "sum-kernel"  # Select of the kernel whose parameter is searched
+PLUS_WEIGHT = "plus-weight"  # NumberInput
+PLUS_KERNEL = "plus-kernel"  # Select of the kernel that is added
+PLUS_VALUE = "plus-value"  # NumberInput: its parameter
+OFFSET_FIELD = "offset-field"  # wrapper of OFFSET; hidden unless a polynomial kernel is named
+OFFSET = "offset"  # NumberInput
+COMPARE_WITH = "compare-with"  # CheckboxGroup; value: names in comparison.OFFERED
 METHOD = "method"  # Select "certified", "dyadic", "newton" or "bisection"
 METHOD_NOTE = "method-note"  # children: what the method does, one sentence
 SEARCH_MORE = "search-more"  # disclosure of the fields below
@@ -102,18 +113,71 @@ CLUSTERINGS_NOTE = "clusterings-note"  # children: "PCA of 13 columns, 55% of th
 CLUSTERINGS = "clusterings"  # children: panes
 TRUTH_FIELD = "truth-field"  # wrapper of TRUTH; hidden where there are no labels
 TRUTH = "truth"  # SegmentedControl "clusters" or "truth"
+DRAWING_FIELD = "drawing-field"  # wrapper of DRAWING; hidden where no row is an image
+DRAWING = "drawing"  # SegmentedControl "points" or "means"
 AXES_FIELD = "axes-field"  # wrapper of X_AXIS and Y_AXIS; hidden for two columns or fewer
 X_AXIS = "x-axis"  # Select; "pca:0" or "column:NAME"
 Y_AXIS = "y-axis"  # Select
 
+# Result: tabs -------------------------------------------------------------------------------------------------------
+TABS = "tabs"  # Tabs; value "table", ... (the tab's name in the address)
+COMPARE_WANTED = "compare-wanted"  # Store, as FLOW_WANTED
+COMPARE = "compare"  # children
+FLOW_WANTED = "flow-wanted"  # Store: changes when the open tab has to be computed; so do the others that end alike
+FLOW = "flow"  # children
+KERNEL_WANTED = "kernel-wanted"
+KERNEL_AT = "kernel-at"  # Select of a selected record; data, value (its index)
+KERNEL_MATRIX = "kernel-matrix"  # children
+
 # Result: table -------------------------------------------------------------------------------------------------------
-TABS = "tabs"  # Tabs; value "table"
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
 TABLE = "table"  # AgGrid; rowData, columnDefs
 TABLE_COUNT = "table-count"  # children: "9 of 48"
 TABLE_FILTER = "table-filter"  # Select "long", "newest" or "all"
 
+# Learn ---------------------------------------------------------------------------------------------------------------
+LEARN_DATA = (
+    "learn-data"  # Store: the whole lesson, {"key", "path", "query", "figures", "steps", "head", "start", "first"}
+)
+LEARN_STEP = "learn-step"  # Store: the step shown, from 0
+LEARN_VISIT = (
+    "learn-visit"  # Store: {"lesson", "id": one for each time the page is opened, "step": first, "shown": ...}
+)
+LEARN_ALERT = "learn-alert"  # children: one sentence about a value that can't be used, or None
+LEARN_STAGE = "learn-stage"  # focusable wrapper of the two figures, takes arrow keys
+LEARN_LEFT = "learn-left"  # Graph
+LEARN_RIGHT = "learn-right"  # Graph
+LEARN_NOTES = ("learn-left-note", "learn-right-note")  # children: note beside a figure's title
+LEARN_BACK = "learn-back"  # button; disabled
+LEARN_FORWARD = "learn-forward"  # button; disabled
+LEARN_PLAY = "learn-play"  # button; children
+LEARN_SLIDER = "learn-slider"  # Slider; value, max
+LEARN_SENTENCE = "learn-sentence"  # children: "Step 3 of 9: …"
+LEARN_HEAD = "learn-head"  # table row; children
+LEARN_ROWS = "learn-rows"  # table body; children
+LEARN_EXPLORE = "learn-explore"  # Link to the Explore page; href
+
 
 def clustering_graph(place: int) -> dict[str, object]:
     """Return the id of the graph in pane `place` (0 to 5; "truth" sits in place 6)."""
     return {"type": "clustering-graph", "place": place}
+
+
+def tab_graph(tab: str) -> dict[str, object]:
+    """Return the id of the graph in a tab, which is there while the tab has something to draw."""
+    return {"type": "tab-graph", "tab": tab}
+
+
+def save_figure(tab: str, kind: str) -> dict[str, object]:
+    """Return the id of the button that saves the graph of a tab as "png" or "svg"."""
+    return {"type": "save-figure", "tab": tab, "kind": kind}
+
+
+def learn_control(name: str) -> dict[str, object]:
+    """Return the id of a lesson's control."""
+    return {"type": "learn-control", "name": name}
+
+
+def learn_field(name: str) -> dict[str, object]:
+    """Return the id of the field around a lesson's control; hidden."""
+    return {"type": "learn-field", "name": name}

@@ -34,9 +34,33 @@ DEFINITIONS = {
         "σ is in squared units of the data. For scikit-learn gamma = 1/σ. For the form exp(−‖x−y‖²/2s²) the width is "
         "s = √(σ/2)."
     ),
+    "Laplacian": (
+        "‖x−y‖₁ is the sum of the absolute differences of the columns: an outlying value counts less than in RBF. "
+        "σ is in units of the data. For scikit-learn’s laplacian_kernel gamma = 1/σ."
+    ),
+    "Polynomial": (
+        "The degree d is searched from 1 to 64, and the kernel sharpens as it grows. For scikit-learn’s "
+        "polynomial_kernel gamma = 1, coef0 = c, degree = d. There is no end at k-means, and no bound."
+    ),
+    "Kernel sum": (
+        "Two kernels added: the parameter of the first is searched, the second stays as it is. The search ends where "
+        "the first no longer tells points apart."
+    ),
     "ARI": (
         "Adjusted Rand index: on how many pairs of points clustering and labels agree, corrected for chance. 1 is the "
         "same partition, 0 what chance gives. No unit."
+    ),
+    "Diagonal dominance": (
+        "The share of the diagonal, each row with itself, in the sum of all entries of the kernel matrix. 1 means that "
+        "no two rows are alike: nothing can move. 1 over the number of rows means that all are alike. No unit."
+    ),
+    "Mean within clusters": (
+        "The kernel's mean over all pairs of different rows in the same cluster, in units of its largest entry: 1 is "
+        "as alike as a row is to itself, 0 nothing in common. No unit."
+    ),
+    "Mean between clusters": (
+        "The kernel's mean over all pairs of rows in different clusters, in units of its largest entry. The further "
+        "below the mean within clusters, the clearer the kernel tells the clusters apart. No unit."
     ),
 }
 
@@ -116,7 +140,7 @@ def select(
     )
 
 
-_UNBROKEN = re.compile(r"(σ = [^ ]*[^ ,.;]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
+_UNBROKEN = re.compile(r"((?:σ|degree) = [^ ]*[^ ,.;]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
 
 
 def unbroken(text: str) -> list[Any]:

@@ -11,10 +11,13 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from figures import words
+from figures.path import shown_range
+from figures.path_baselines import SYMBOLS, drawn, outside
 from figures.path_data import bound_in_place
 from layouts import ids
 from layouts.parts import help_mark, section_title
 from layouts.views import ResultView
+from offgrid.comparison import METHODS
 
 GRAPH_CONFIG: dict[str, Any] = {
     "displayModeBar": False,
@@ -68,11 +71,11 @@ def path_note(view: ResultView) -> str:
     """Return the note beside the title ("48 values, no partition recurs")."""
     if not len(view.path):
         return ""
-    values = words.plural(len(view.path), "value")
-    if view.active_state:
+    values = words.plural(view.path.n_found, "value")
+    if view.searching:
         return values
-    unbound = f", {view.lower_bound_note}" if view.lower_bound is None and view.lower_bound_note else ""
-    if len(view.path) == 1:
+    unbound = f", {view.lower_bound_note.rstrip('.')}" if view.lower_bound is None and view.lower_bound_note else ""
+    if view.path.n_found == 1:
         return f"{values}{unbound}"
     recurring = len({number for number in view.path.recurrences if number is not None})
     if not recurring:
@@ -87,10 +90,24 @@ def legend(view: ResultView) -> list[Component]:
     if len(view.path.levels) > 1:
         entries.append(("level", "on a later level"))
     if view.recommended is not None:
-        entries.append(("best", "recommended" if view.state == "finished" else "best so far"))
+        final = view.state == "finished" or view.recommendation is not None
+        entries.append(("best", "recommended" if final else "best so far"))
     if not view.active_state and any(number is not None for number in view.path.recurrences):
         entries.append(("recurs", "recurs, one colour each"))
+    entries += _baselines(view)
     return [
         html.Span([html.Span(className=f"key key-{key}", **{"aria-hidden": "true"}), text], className="legend-entry")
         for key, text in entries
     ]
+
+
+def _baselines(view: ResultView) -> list[tuple[str, str]]:
+    """Return the entries of the methods drawn beside the path, each with how many of its values are in view."""
+    low, high = shown_range(view.path, view.lower_bound, narrow=view.narrow)
+    entries = []
+    for place, one in enumerate(drawn(list(view.compared.values()))):
+        total, missing = len(one.tried), outside(one, low, high)
+        count = f", {total - missing} of {words.plural(total, 'value')} in view" if missing else ""
+        title = METHODS[one.name].title
+        entries.append((SYMBOLS[place % len(SYMBOLS)], f"{title if title.isupper() else title.lower()}{count}"))
+    return entries

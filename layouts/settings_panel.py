@@ -14,7 +14,9 @@ from dash.development.base_component import Component
 
 from figures import words
 from layouts import ids
-from layouts.clusters_section import clusters_section, kernel_section
+from layouts.clusters_section import clusters_section
+from layouts.compare_section import compare_section
+from layouts.kernel_section import kernel_section
 from layouts.parts import choices, field, icon, select, settings_section
 from layouts.thumbnail import thumbnail
 from layouts.views import DataCard, SettingsView, UploadView
@@ -32,9 +34,9 @@ METHOD_NOTES = {
     "bisection": "Halves a bracket to within 0.001 of σ, kept to compare with.",
 }
 STARTS = (
-    ("percentile", "1st percentile of squared distances"),
+    ("percentile", "1st percentile of distances, or degree 1"),
     ("bound", "Theorem 1’s bound"),
-    ("value", "A value of σ"),
+    ("value", "A value of σ, or a degree"),
 )
 LIMITINGS = (
     ("none", "Every point"),
@@ -68,7 +70,13 @@ def panel(
                     ],
                 ),
                 html.Div(
-                    [_data(view, cards, max_upload_mb), clusters_section(view), kernel_section(), _search(view)],
+                    [
+                        _data(view, cards, max_upload_mb),
+                        clusters_section(view),
+                        kernel_section(view),
+                        _search(view),
+                        compare_section(view),
+                    ],
                     className="settings-scroll",
                 ),
                 _run(active),
@@ -106,7 +114,7 @@ def narrow_bar(view: SettingsView) -> Component:
 
 def bar_note(view: SettingsView) -> str:
     """Return the settings in one line ("k = 7, RBF, certified")."""
-    return f"k = {view.k}, RBF, {view.method}"
+    return f"k = {view.k}, {view.kernel_title}, {view.method}"
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
@@ -279,9 +287,9 @@ def _search(view: SettingsView) -> Component:
                     html.Summary("Start, depths, budget"),
                     field("Start of the search", select(ids.START, STARTS, start, "Start of the search")),
                     field(
-                        "First σ",
+                        "First value",
                         dmc.NumberInput(
-                            id=ids.START_VALUE, value=value, min=0, hideControls=True, **{"aria-label": "First σ"}
+                            id=ids.START_VALUE, value=value, min=0, hideControls=True, **{"aria-label": "First value"}
                         ),
                         wrapper_id=ids.START_VALUE_FIELD,
                         hidden=hidden[ids.START_VALUE_FIELD],

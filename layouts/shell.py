@@ -1,6 +1,6 @@
 """What surrounds every page: provider, header with the navigation, notifications.
 
-Entry point: `shell`.
+Entry points: `shell` and `PAGES`, what the navigation names.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from layouts import ids
 from layouts.parts import icon
 
+PAGES = (("Explore", "/", ids.NAV_EXPLORE), ("Learn", "/learn", ids.NAV_LEARN))  # name, address, id of the link
 THEME = {
     "fontFamily": "var(--font)",
     "fontFamilyMonospace": "var(--font-mono)",
@@ -52,7 +53,7 @@ def _header() -> Component:
                 className="brand",
             ),
             html.Nav(
-                dcc.Link("Explore", href="/", id=ids.NAV_EXPLORE, className="nav-link nav-link-on"),
+                [dcc.Link(name, href=path, id=link, className="nav-link") for name, path, link in PAGES],
                 className="nav",
                 **{"aria-label": "Pages"},
             ),
@@ -65,5 +66,27 @@ def _header() -> Component:
                 className="theme-toggle",
                 **{"aria-label": "Light or dark"},
             ),
+            _pages_menu(),
+        ],
+    )
+
+
+def _pages_menu() -> Component:
+    """Return the navigation of a narrow screen."""
+    return dmc.Menu(
+        position="bottom-end",
+        width=180,
+        shadow="none",
+        children=[
+            dmc.MenuTarget(
+                icon("menu"),
+                boxWrapperProps={
+                    "component": "button",
+                    "type": "button",
+                    "className": "menu-button pages-menu",
+                    "aria-label": "Pages",
+                },
+            ),
+            dmc.MenuDropdown([dmc.MenuItem(name, href=path) for name, path, _ in PAGES]),
         ],
     )

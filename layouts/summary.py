@@ -18,6 +18,7 @@ from layouts import ids
 from layouts.export_menu import export_menu
 from layouts.parts import icon, unbroken
 from layouts.views import ResultView
+from offgrid.selection import recommend
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,14 @@ def running_text(view: ResultView) -> str:
     """Return what is happening ("Level 1 of 2, σ = 1.83, 12 clusterings so far"), or the place in the queue."""
     if view.state == "queued":
         return "Starting" if view.queue_place is None else f"Place {view.queue_place} in the queue"
+    if view.beside:
+        return f"Beside the path: {view.beside}"
     level = f"Level {view.level} of {view.n_levels}"
     if view.sigma is None:
         return f"{level}, preparing"
     if not len(view.path):
-        return f"{level}, starting at σ = {words.sigma(view.sigma)}"
-    return f"{level}, σ = {words.sigma(view.sigma)}, {words.plural(len(view.path), 'clustering')} so far"
+        return f"{level}, starting at {words.bandwidth(view.sigma, view.symbol)}"
+    return f"{level}, {words.bandwidth(view.sigma, view.symbol)}, {words.plural(len(view.path), 'clustering')} so far"
 
 
 def elapsed_text(view: ResultView) -> str:
@@ -139,7 +142,7 @@ def resume_style(told: Notice) -> dict[str, str]:
 
 def notice(view: ResultView) -> Notice:
     """Return the notice for the run's state: what happened, what is kept, what can be done."""
-    kept = len(view.path)
+    kept = view.path.n_found
     found = "Nothing was found yet."
     if kept:
         found = f"The {words.plural(kept, 'value')} found {'is' if kept == 1 else 'are'} kept."
@@ -161,7 +164,8 @@ def summary(view: ResultView) -> list[Component]:
     if view.recommended is None or not len(view.path):
         return _nothing_yet(view)
     record = view.path.records[view.recommended]
-    value = html.Span(f"σ = {words.sigma(record.sigma)}", className="answer unbroken")
+    named = words.bandwidth(record.sigma, view.symbol)
+    value = html.Span(f"k-means, {named}" if math.isinf(record.sigma) else named, className="answer unbroken")
     if view.state == "finished":
         first = ["Recommended ", value, *unbroken(f", because {view.reason}.")]
         return [html.H2(first, className="summary-answer"), html.P(unbroken(_worth(view)), className="summary-worth")]
@@ -174,10 +178,10 @@ def summary(view: ResultView) -> list[Component]:
 def _nothing_yet(view: ResultView) -> list[Component]:
     sentence = {
         "queued": "The search waits for its turn.",
-        "running": "Looking for the first value of σ.",
-        "failed": "No value of σ was found.",
+        "running": f"Looking for the first value of {view.symbol}.",
+        "failed": f"No value of {view.symbol} was found.",
         "none": "No search yet. Choose data and press Run search.",
-    }.get(view.state, "No value of σ was found.")
+    }.get(view.state, f"No value of {view.symbol} was found.")
     return [html.H2(sentence, className="summary-answer")]
 
 
@@ -185,10 +189,12 @@ def _worth(view: ResultView) -> str:
     assert view.recommended is not None
     record = view.path.records[view.recommended]
     extent = view.path.extent(view.recommended)
-    lasts = "" if extent is None else words.lasting(extent.to, exact=extent.exact)
+    lasts = "" if extent is None else words.lasting(extent.to, exact=extent.exact, symbol=view.symbol)
     agrees = f"agrees with the labels at NMI {words.measure(record.nmi)}" if record.nmi is not None else ""
     first = " and ".join(part for part in (agrees, lasts) if part)
     sentences = [f"It {first}."] if first else []
+    if view.recommendation is not None:
+        sentences.append(_on_the_path(view))
     far = far_end(view)
     if far == view.recommended:
         sentences.append("It is also what ordinary k-means finds, the far end of the path.")
@@ -197,6 +203,15 @@ def _worth(view: ResultView) -> str:
         reach = f"reaches {words.measure(end.nmi)}" if end.nmi is not None else f"has c-NNC {words.measure(end.cnnc)}"
         sentences.append(f"Ordinary k-means, the far end of the path, {reach}.")
     return " ".join(sentences)
+
+
+def _on_the_path(view: ResultView) -> str:
+    best = recommend(view.path.found)
+    assert best is not None
+    record = view.path.records[best.index]
+    agrees = f", NMI {words.measure(record.nmi)}" if record.nmi is not None else ""
+    cost = words.cost(record.cnnc, record.cnnc_error)
+    return f"On the path c-NNC is lowest at {words.bandwidth(record.sigma, view.symbol)}: {cost}{agrees}."
 
 
 def far_end(view: ResultView) -> int | None:

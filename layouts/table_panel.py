@@ -1,6 +1,6 @@
-"""The tabs beneath, and the table of the path in the first of them.
+"""The table of the path, in the first of the tabs.
 
-Entry points: `panel`, and what callbacks write into it: `rows`, `column_defs`, `count_text`, `frame_style`.
+Entry points: `tab`, and what callbacks write into it: `rows`, `column_defs`, `count_text`, `frame_style`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import math
 from typing import Any
 
 import dash_ag_grid as dag
-import dash_mantine_components as dmc
 import numpy as np
 from dash import html
-from dash.development.base_component import Component
 
 from figures import words
 from layouts import ids
 from layouts.parts import DEFINITIONS, LETTERS, select
+from layouts.tabs import FIRST, Tab
 from layouts.views import ResultView
+from offgrid.path import BESIDE
 
 FILTERS = (("long", "over 0.1 decade or selected"), ("newest", "newest 8"), ("all", "every value"))
 LONG_DECADES = 0.1
@@ -30,58 +30,31 @@ _LAST = 1.7976931348623157e308  # stands for infinity: JSON has none, and it sor
 Row = dict[str, Any]
 
 
-def panel(view: ResultView, chosen: str | None = None) -> Component:
-    """Return the tabs with the table."""
+def tab(view: ResultView, chosen: str | None = None) -> Tab:
+    """Return the tab with the table."""
     chosen = chosen or default_filter(view)
     shown = rows(view, chosen)
-    return dmc.Tabs(
-        id=ids.TABS,
-        value="table",
-        className="section tabs",
-        children=[
-            html.Div(
-                className="tabs-line",
-                children=[
-                    dmc.TabsList([dmc.TabsTab("Table", value="table")]),
-                    html.Div(
-                        className="tabs-right",
-                        children=[
-                            html.Span(count_text(view, shown), id=ids.TABLE_COUNT, className="table-count"),
-                            select(ids.TABLE_FILTER, FILTERS, chosen, "Rows shown", class_name="table-filter"),
-                        ],
-                    ),
-                ],
-            ),
-            dmc.TabsPanel(
-                value="table",
-                children=html.Div(
-                    id=ids.TABLE_FRAME,
-                    className="table-frame",
-                    style=frame_style(len(shown)),
-                    children=dag.AgGrid(
-                        id=ids.TABLE,
-                        rowData=shown,
-                        columnDefs=column_defs(view),
-                        defaultColDef={
-                            "sortable": True,
-                            "resizable": False,
-                            "suppressMovable": True,
-                            "flex": 1,
-                            "minWidth": 62,
-                        },
-                        getRowId="params.data.id",
-                        rowClassRules={
-                            "row-recommended": "params.data.recommended",
-                            "row-selected": "params.data.letter != ''",
-                        },
-                        dashGridOptions=grid_options(),
-                        className="grid",
-                        style={"height": "100%"},
-                    ),
-                ),
-            ),
-        ],
+    controls = [
+        html.Span(count_text(view, shown), id=ids.TABLE_COUNT, className="table-count"),
+        select(ids.TABLE_FILTER, FILTERS, chosen, "Rows shown", class_name="table-filter"),
+    ]
+    content = html.Div(
+        id=ids.TABLE_FRAME,
+        className="table-frame",
+        style=frame_style(len(shown)),
+        children=dag.AgGrid(
+            id=ids.TABLE,
+            rowData=shown,
+            columnDefs=column_defs(view),
+            defaultColDef={"sortable": True, "resizable": False, "suppressMovable": True, "flex": 1, "minWidth": 62},
+            getRowId="params.data.id",
+            rowClassRules={"row-recommended": "params.data.recommended", "row-selected": "params.data.letter != ''"},
+            dashGridOptions=grid_options(),
+            className="grid",
+            style={"height": "100%"},
+        ),
     )
+    return Tab(FIRST, "Table", content, controls)
 
 
 def default_filter(view: ResultView) -> str:
@@ -106,14 +79,19 @@ def _row(view: ResultView, index: int) -> Row:
     record = view.path.records[index]
     extent = view.path.extent(index)
     decades = 0.0 if extent is None else _decades(record.sigma, extent.to)
+    beside = record.level == BESIDE
     return {
         "id": str(index),
         "index": index,
         "letter": LETTERS[view.selection.index(index)] if index in view.selection else "",
-        "sigma": record.sigma,
+        "sigma": min(record.sigma, _LAST),
         "sigma_text": words.sigma_exact(record.sigma),
         "holds": _LAST if extent is None or math.isinf(extent.to) else extent.to,
-        "holds_text": "…" if extent is None else words.at_most(words.sigma_exact(extent.to), exact=extent.exact),
+        "holds_text": "beside"
+        if beside
+        else "…"
+        if extent is None
+        else words.at_most(words.sigma_exact(extent.to), exact=extent.exact),
         "decades": decades,
         "bar": f"{min(decades / _BAR_DECADES, 1.0) * _BAR_PX:.0f}px",
         "moved": len(record.moved),
@@ -121,7 +99,7 @@ def _row(view: ResultView, index: int) -> Row:
         "nmi": record.nmi,
         "ari": record.ari,
         "smallest": int(np.bincount(record.labels).min()),
-        "level": record.level,
+        "level": None if beside else record.level,
         "recommended": index == view.recommended,
     }
 
@@ -180,7 +158,7 @@ def column_defs(view: ResultView) -> list[dict[str, Any]]:
         "cellClass": "cell-letter",
         "cellClassRules": {"cell-letter-on": "params.value != ''", "cell-letter-accent": "params.data.recommended"},
     }
-    sigma = _number("sigma", "σ", text="sigma_text", sort="asc")
+    sigma = _number("sigma", view.symbol, text="sigma_text", sort="asc")
     holds = _number("holds", "Holds to", text="holds_text")
     best = {"cellClassRules": {"cell-best": "params.data.recommended"}, "headerTooltip": DEFINITIONS["c-NNC"]}
     cost = _number("cnnc", "c-NNC", decimals=4, extra=best)

@@ -5,12 +5,13 @@ Entry points: `SettingsView` (left column), `UploadView` (the file in use), `Res
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from offgrid.comparison import RECOMMENDED, Comparison
 from offgrid.path import BandwidthPath
 
 RunState = Literal["none", "queued", "running", "finished", "cancelled", "failed", "interrupted"]
@@ -64,6 +65,11 @@ class SettingsView:
     start: str | float = "percentile"
     limiting: str | None = None
     max_steps: int | None = None
+    kernel: str = "rbf"
+    kernel_title: str = "RBF"
+    offset: float = 1.0
+    plus: tuple[float, str, float] | None = None
+    compare: Sequence[str] = ()
     upload: UploadView | None = None
 
 
@@ -73,7 +79,9 @@ class ResultView:
 
     `message` is the run's own sentence for people (why it failed), `alert` one about the address that was opened.
     `selection` holds indices into the path in the order of their bandwidths; `active` is the one the arrow keys walk
-    from. `sigma` is how far the search is and `share` the part of the log range covered.
+    from. `sigma` is how far the search is and `share` the part of the log range covered, or of `beside`, what is done
+    beside the search once that is over. `symbol` is what the searched parameter is called. `compared` has what the
+    methods beside the search found, by name; the choice of the one that recommends is the path's last record.
     """
 
     title: str = ""
@@ -97,6 +105,20 @@ class ResultView:
     lower_bound_note: str = ""
     scheme: Scheme = "light"
     narrow: bool = False
+    symbol: str = "σ"
+    beside: str = ""
+    compared: Mapping[str, Comparison] = field(default_factory=dict)
+
+    @property
+    def recommendation(self) -> Comparison | None:
+        """What recommends the last record, None where the path itself does."""
+        found = self.compared.get(RECOMMENDED)
+        return None if found is None or found.failure else found
+
+    @property
+    def searching(self) -> bool:
+        """Whether the path may still grow."""
+        return self.active_state and not self.beside
 
     @property
     def active_state(self) -> bool:

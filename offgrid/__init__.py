@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from offgrid.critical import CriticalValue, critical_bandwidth
     from offgrid.errors import InputError
     from offgrid.exponentiation import fast_power
-    from offgrid.kernels import RBF
+    from offgrid.interactive import explore
+    from offgrid.kernels import RBF, KernelSum, Laplacian, Polynomial
     from offgrid.kmeans import KernelKMeans
     from offgrid.path import BandwidthPath, PathRecord
     from offgrid.recommendation import RecommendedPartition, recommend_partition
@@ -29,20 +30,24 @@ _HOMES = {
     "CriticalValue": "critical",
     "InputError": "errors",
     "KernelKMeans": "kmeans",
+    "KernelSum": "kernels",
+    "Laplacian": "kernels",
     "PathRecord": "path",
+    "Polynomial": "kernels",
     "RBF": "kernels",
     "RecommendedPartition": "recommendation",
     "bandwidth_lower_bound": "bounds",
     "critical_bandwidth": "critical",
+    "explore": "interactive",
     "fast_power": "exponentiation",
     "recommend_partition": "recommendation",
 }
 _MODULES = ("baselines", "datasets", "metrics")
 
 __all__ = [
-    "RBF", "BandwidthPath", "BandwidthSearch", "CriticalValue", "InputError", "KernelKMeans", "PathRecord",
-    "RecommendedPartition", "bandwidth_lower_bound", "baselines", "critical_bandwidth", "datasets", "fast_power",
-    "metrics", "recommend_partition",
+    "RBF", "BandwidthPath", "BandwidthSearch", "CriticalValue", "InputError", "KernelKMeans", "KernelSum", "Laplacian",
+    "PathRecord", "Polynomial", "RecommendedPartition", "bandwidth_lower_bound", "baselines", "critical_bandwidth",
+    "datasets", "explore", "fast_power", "metrics", "recommend_partition",
 ]  # fmt: skip
 
 

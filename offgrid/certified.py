@@ -10,7 +10,9 @@ end is then looked at for the few that are left. How far each interval goes is d
 has the whole search as one compiled routine for small data.
 
 Towards t = 0 margins vanish like t, so the last interval is certified for margins divided by t: their limit is ordinary
-k-means, and a partition that survives it has no critical value at all.
+k-means, and a partition that survives it has no critical value at all. A kernel of which only a part changes with t
+tends to the rest of it, and margins to margins of that: t = 0 is then an end like any other. Where a kernel sharpens
+as its parameter grows, the search goes down from t < 0 (`engine.descent`), to a limit.
 
 Cost: half a kernel pass (n**2 / 2 entries) for each interval that holds no critical value, at most that for the one
 that does, and m n entries for each look at m remaining rows. The sums at the start are kernel k-means' own.
@@ -28,6 +30,7 @@ from offgrid.engine import certificate, descent, margins, series
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
 from offgrid.engine.threads import SERIAL_COST
+from offgrid.looks import Report
 from offgrid.proximity import Evaluation, evaluate, with_self_sums
 
 
@@ -41,7 +44,10 @@ class Found:
     uncertified: int
 
 
-def find(pairs: Pairs, partition: Partition, start: Evaluation, *, rtol: float, stop_t: float = 0.0) -> Found:
+def find(
+    pairs: Pairs, partition: Partition, start: Evaluation, *, rtol: float, stop_t: float = 0.0,
+    report: Report | None = None,
+) -> Found:  # fmt: skip
     """Find the largest t below ``start.t`` at which a step from `partition` moves a point.
 
     Parameters
@@ -53,22 +59,25 @@ def find(pairs: Pairs, partition: Partition, start: Evaluation, *, rtol: float, 
         Relative width at which an interval that cannot be certified is settled by its far end.
     stop_t : float
         Stop where the partition is certified down to here.
+    report : Report, optional
+        Called after each look; the search is then not done in one compiled routine, and finds the same.
     """
-    if not pairs.worth_threads:
+    if not pairs.worth_threads and not pairs.mixed and report is None:
         t, quiet_to, labels, uncertified, entries = descent.descend(
             pairs.layout(partition), partition.inverse_sizes, start.t, start.sums, start.slopes, start.self_sums,
             start.self_slopes, rtol, stop_t, pairs.largest, pairs.mean,
         )  # fmt: skip
         pairs.entries += entries
         return Found(t, quiet_to, labels, uncertified)
-    search = _Search(pairs, partition, rtol)
+    search = _Search(pairs, partition, rtol, report)
     near, ratio = start, descent.WIDEST
     while near.t > stop_t:
-        if near.t * pairs.largest < certificate.FLAT:
+        flat = near.t > 0.0 and near.t * pairs.largest < certificate.FLAT
+        if flat and not pairs.mixed:
             # margins are linear in t from here on: they shrink, and none that is quiet now can become a move
             return Found(0.0, stop_t, partition.labels, search.uncertified)
         looks = search.looks
-        settled = search.settle(search.far_end(near, ratio, stop_t), near)
+        settled = search.settle(stop_t if flat else search.far_end(near, ratio, stop_t), near)
         if isinstance(settled, Found):
             return settled
         ratio = descent.widened(ratio, search.looks - looks)
@@ -79,19 +88,21 @@ def find(pairs: Pairs, partition: Partition, start: Evaluation, *, rtol: float, 
 class _Search:
     """One search whose sums are spread over threads: the pairs, the partition, and what is counted on the way."""
 
-    def __init__(self, pairs: Pairs, partition: Partition, rtol: float) -> None:
+    def __init__(self, pairs: Pairs, partition: Partition, rtol: float, report: Report | None) -> None:
         self.pairs = pairs
         self.partition = partition
         self.rtol = rtol
         self.uncertified = 0
         self.looks = 0
         self._next_limit_try = math.inf
+        self._report = report
+        self._look: tuple[float, int] | None = None
 
     def far_end(self, near: Evaluation, ratio: float, stop_t: float) -> float:
         """Choose the far end of the next interval."""
         crossing = margins.predicted_crossing(
-            near.t, self.partition.labels, self.partition.inverse_sizes, near.sums, near.slopes, near.self_sums,
-            near.self_slopes,
+            near.t > 0.0 and not self.pairs.mixed, near.t, self.partition.labels, self.partition.inverse_sizes,
+            near.sums, near.slopes, near.self_sums, near.self_slopes,
         )  # fmt: skip
         t: float = descent.far_end(near.t, crossing, self.pairs.mean, ratio, stop_t, self._next_limit_try)
         if t == 0.0:
@@ -106,21 +117,33 @@ class _Search:
         if len(rows) > 0:
             # few rows are open for all that the near end can tell: the far end is looked at for them alone
             chain = certificate.new_chain(self.partition.inverse_sizes, rows, False)
+            self._look = far_t, len(rows)
             certificate.append_look(chain, far_t, *self._sums_at(chain, np.arange(len(rows)), far_t, far_t, near.t))
             settled = self._settle(chain, far_t, near)
             if settled is not None:
                 return settled
-        return self._evaluate(far_t)
+        far = self._evaluate(far_t)
+        self._tell(far_t)
+        return far
+
+    def _tell(self, quiet_to: float) -> None:
+        """Report the last look, if it was not reported yet, now that it is known what follows from it."""
+        if self._report is not None and self._look is not None:
+            self._report(*self._look, quiet_to)
+            self._look = None
 
     def _evaluate(self, t: float) -> Evaluation:
-        return evaluate(self.pairs, self.partition, t) if t > 0.0 else _at_the_end(self.pairs, self.partition)
+        self._look = t, self.pairs.n
+        return evaluate(self.pairs, self.partition, t) if t != 0.0 else _at_the_end(self.pairs, self.partition)
 
     def _settle_between(self, far: Evaluation, near: Evaluation) -> Found | Evaluation:
         """Return the first t between two evaluations of all rows that moves a point, or the far one if none does."""
-        rows = np.flatnonzero(_open_rows(self.partition, far, near))
+        limit = far.t == 0.0 and not self.pairs.mixed
+        rows = np.flatnonzero(_open_rows(self.partition, far, near, limit=limit))
         if len(rows) == 0:
+            self._tell(far.t)
             return far
-        chain = certificate.new_chain(self.partition.inverse_sizes, rows, far.t == 0.0)
+        chain = certificate.new_chain(self.partition.inverse_sizes, rows, limit)
         certificate.append_rows(chain, far.t, far.sums, far.slopes, far.self_sums, far.self_slopes)
         return self._settle(chain, far.t, near) or far
 
@@ -128,18 +151,22 @@ class _Search:
         """Settle an interval for the rows of a chain that has its far end; None where nothing moves."""
         certificate.append_rows(chain, near.t, near.sums, near.slopes, near.self_sums, near.self_slopes)
         layout, largest = self.pairs.layout(self.partition), self.pairs.largest
+        # of a mixed kernel a layout is only a part: every look is left to the pairs, as it is to be reported
+        budget = -1 if self.pairs.mixed or self._report is not None else SERIAL_COST
         while True:
-            action = certificate.advance(chain, layout, far_t, near.t, largest, self.rtol, SERIAL_COST)
+            action = certificate.advance(chain, layout, far_t, near.t, largest, self.rtol, budget)
+            self._tell(float(chain.t[chain.slots[chain.counts[certificate.LENGTH] - 1]]))
             if action != certificate.LOOK:
                 break
             left = np.flatnonzero(chain.left[chain.slots[chain.counts[certificate.LENGTH] - 1]])
             t = float(chain.reals[certificate.LOOK_T])
+            self._look = t, len(left)
             certificate.insert(chain, left, *self._sums_at(chain, left, t, far_t, near.t))
         self.looks += int(chain.counts[certificate.LOOKS])
         self.uncertified += int(chain.counts[certificate.UNCERTIFIED])
         self.pairs.entries += int(chain.counts[certificate.ENTRIES])
         if action == certificate.FULL:
-            piece = evaluate(self.pairs, self.partition, certificate.piece_at_hand(chain))
+            piece = self._evaluate(certificate.piece_at_hand(chain))
             return self._settle_between(piece, near)
         if action == certificate.FOUND:
             t, quiet_to, stepped = certificate.move_found(chain, self.partition.labels)
@@ -167,19 +194,24 @@ class _Search:
         return result
 
 
-def _open_rows(partition: Partition, far: Evaluation, near: Evaluation) -> NDArray[np.bool_]:
+def _open_rows(partition: Partition, far: Evaluation, near: Evaluation, *, limit: bool) -> NDArray[np.bool_]:
     ends = ((end.t, end.sums, end.slopes, end.self_sums, end.self_slopes) for end in (far, near))
     result: NDArray[np.bool_] = certificate.open_rows(
-        partition.labels, partition.inverse_sizes, *next(ends), *next(ends)
+        partition.labels, partition.inverse_sizes, limit, *next(ends), *next(ends)
     )
     return result
 
 
 def _at_the_end(pairs: Pairs, partition: Partition) -> Evaluation:
-    """Return the evaluation at t = 0: the limits of the sums over t, which make kernel k-means ordinary k-means."""
+    """Return the evaluation at t = 0: the limits of the sums over t, which make kernel k-means ordinary k-means.
+
+    Of a mixed kernel the sums themselves.
+    """
+    if pairs.mixed:
+        return evaluate(pairs, partition, 0.0)
     return with_self_sums(partition, 0.0, *pairs.limit_sums(partition))
 
 
 def holds_to_the_end(pairs: Pairs, partition: Partition, near: Evaluation) -> bool:
-    """Return whether it is certified that nothing moves for any t below ``near.t``, all the way to ordinary k-means."""
-    return not _open_rows(partition, _at_the_end(pairs, partition), near).any()
+    """Return whether it is certified that nothing moves for any t from ``near.t`` down to 0, as by ordinary k-means."""
+    return not _open_rows(partition, _at_the_end(pairs, partition), near, limit=not pairs.mixed).any()

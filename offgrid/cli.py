@@ -34,6 +34,7 @@ from offgrid.selection import Recommendation, recommend
 
 if TYPE_CHECKING:
     from offgrid import BandwidthSearch, RecommendedPartition
+    from offgrid.kernels import Kernel
 
 OK, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 3, 130
 
@@ -80,12 +81,14 @@ def run_search(arguments: argparse.Namespace) -> int:
 
     points, prepared = _points(arguments)
     settings = _settings(arguments, points)
-    search = BandwidthSearch(**{("random_state" if name == "seed" else name): v for name, v in settings.items()})
+    kernel, described = _kernel(arguments)
+    renamed = {("random_state" if name == "seed" else name): value for name, value in settings.items()}
+    search = BandwidthSearch(kernel=kernel, **renamed)
     records, finished = _collect(search, points)
     path = BandwidthPath(records, search.ends_)
     state = "finished" if finished else "interrupted"
     bound, note = search.lower_bound_, search.lower_bound_note_
-    run = run_dict(path, points, settings, state=state, lower_bound=bound, lower_bound_note=note)
+    run = run_dict(path, points, settings | described, state=state, lower_bound=bound, lower_bound_note=note)
     run["data"] |= prepared
     run |= {"version": __version__, "seconds": sum(record.seconds for record in records)}
     best = recommend(records)
@@ -117,6 +120,25 @@ def _settings(arguments: argparse.Namespace, points: Points) -> dict[str, Any]:
         "limiting": None if arguments.limiting == "none" else arguments.limiting,
         "max_steps": arguments.max_steps,
     }
+
+
+def _kernel(arguments: argparse.Namespace) -> tuple[Kernel, dict[str, Any]]:
+    """Return the kernel, and what JSON says of it: its name, that of its parameter, and what it is made of."""
+    from offgrid.kernels import kernel_named
+
+    names = {arguments.kernel} | {name for _, name, _ in arguments.plus}
+    if arguments.offset is not None and "polynomial" not in names:
+        raise CommandError("--offset is for the polynomial kernel: give --kernel polynomial, or leave it out.", USAGE)
+    offset = 1.0 if arguments.offset is None else arguments.offset
+    kernel = kernel_named(arguments.kernel, offset=offset, plus=arguments.plus)
+    described: dict[str, Any] = {"kernel": arguments.kernel, "parameter": kernel.parameter}
+    if "polynomial" in names:
+        described["offset"] = offset
+    if arguments.plus:
+        described["plus"] = [
+            {"weight": weight, "kernel": name, "value": value} for weight, name, value in arguments.plus
+        ]
+    return kernel, described
 
 
 def _points(arguments: argparse.Namespace) -> tuple[Points, dict[str, str]]:
@@ -156,7 +178,8 @@ def _collect(search: BandwidthSearch, points: Points) -> tuple[list[PathRecord],
             for record in search.iter_path(points.X, points.y):
                 records.append(record)
                 at = search.progress_
-                words = f"level {at.level} of {at.n_levels}, σ = {at.sigma:.4g}, {len(records)} clusterings so far"
+                where = f"{_symbol(search)} = {at.sigma:.4g}"
+                words = f"level {at.level} of {at.n_levels}, {where}, {len(records)} clusterings so far"
                 progress.update(task, description=words, completed=at.share)
         except KeyboardInterrupt:
             if not records:
@@ -185,7 +208,13 @@ def _show_path(path: BandwidthPath, points: Points, search: BandwidthSearch, bes
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     several = len(path.levels) > 1
     labelled = points.y is not None
-    for name, shown in (("level", several), ("σ", True), ("holds to", True), ("moved", True), ("c-NNC", True)):
+    for name, shown in (
+        ("level", several),
+        (_symbol(search), True),
+        ("holds to", True),
+        ("moved", True),
+        ("c-NNC", True),
+    ):
         if shown:
             table.add_column(name, justify="right")
     for name in ("NMI", "ARI") if labelled else ():
@@ -208,12 +237,27 @@ def _show_path(path: BandwidthPath, points: Points, search: BandwidthSearch, bes
     console.print(_bound_in_words(search))
     if best is not None:
         sigma = path.records[best.index].sigma
-        console.print(f"Recommended: σ = {sigma:.6g}, because {best.reason}.")
-        console.print(_elsewhere(sigma))
+        console.print(f"Recommended: {_symbol(search)} = {sigma:.6g}, because {best.reason}.")
+        elsewhere = _elsewhere(search.kernel, sigma)
+        if elsewhere:
+            console.print(f"Elsewhere: {elsewhere}.")
 
 
-def _elsewhere(sigma: float) -> str:
-    return f"Elsewhere: gamma = {1 / sigma:.6g} in scikit-learn, s = {math.sqrt(sigma / 2):.6g} in exp(-d²/2s²)."
+def _symbol(search: BandwidthSearch) -> str:
+    return "σ" if search.kernel.parameter == "sigma" else search.kernel.parameter
+
+
+def _elsewhere(kernel: Kernel, value: float) -> str:
+    """Return what the same kernel is called in other notations; nothing for a sum."""
+    from offgrid import RBF, Laplacian, Polynomial
+
+    if isinstance(kernel, RBF):
+        return f"gamma = {1 / value:.6g} in scikit-learn, s = {math.sqrt(value / 2):.6g} in exp(-d²/2s²)"
+    if isinstance(kernel, Laplacian):
+        return f"gamma = {1 / value:.6g} in scikit-learn's laplacian_kernel"
+    if isinstance(kernel, Polynomial):
+        return f"gamma = 1, coef0 = {kernel.c:.6g}, degree = {value:.6g} in scikit-learn's polynomial_kernel"
+    return ""
 
 
 def _bound_in_words(search: BandwidthSearch) -> str:
@@ -226,7 +270,10 @@ def _holds_to(path: BandwidthPath, index: int) -> str:
     extent = path.extent(index)
     if extent is None:
         return "unknown"
-    return "∞ (k-means)" if math.isinf(extent.to) else f"{'' if extent.exact else '≤ '}{extent.to:.6g}"
+    if math.isinf(extent.to):
+        end = path.ends[path.records[index].level]
+        return "∞ (k-means)" if end.reason == "k-means" else "∞"
+    return f"{'' if extent.exact else '≤ '}{extent.to:.6g}"
 
 
 def _number(value: float | None) -> str:
@@ -274,6 +321,8 @@ def run_recommend(arguments: argparse.Namespace) -> int:
 def _show_recommendation(
     found: RecommendedPartition, points: Points, k: int, agreement: dict[str, float] | None
 ) -> None:
+    from offgrid import RBF
+
     console = _console()
     console.print(f"{points.title}: {points.n:,} rows, {points.X.shape[1]:,} columns, {k} clusters")
     for note in points.notes:
@@ -285,7 +334,7 @@ def _show_recommendation(
         console.print(f"  {sentence}", soft_wrap=True)
     console.print()
     if not plain:
-        console.print(_elsewhere(found.sigma))
+        console.print(f"Elsewhere: {_elsewhere(RBF(), found.sigma)}.")
     if agreement is not None:
         console.print(f"Agreement with the labels: NMI {agreement['nmi']:.4f}, ARI {agreement['ari']:.4f}.")
 

@@ -21,6 +21,7 @@ BUILTIN = "builtin:"
 # The engine knows these too, but takes a second to load: --help need not wait for it. A test compares them.
 METHODS = ("certified", "dyadic", "newton", "bisection")
 INITS = ("random", "k-means++", "kernel-k-means++")
+KERNELS = ("rbf", "laplacian", "polynomial")
 LIMITINGS = ("none", "close", "movers")
 EXPERIMENTS = ("table1", "table2", "table3", "table4", "figure1")
 
@@ -51,9 +52,11 @@ def _add_search(commands: Any) -> None:
         "search",
         help="search the bandwidths of a file or a built-in data set",
         description="Search a table for its critical bandwidths: the values of sigma at which kernel k-means with the "
-        "kernel exp(-|x-y|^2/sigma) changes its clustering. Ctrl-C stops the search and keeps what was found.",
+        "kernel exp(-|x-y|^2/sigma), or of the parameter of another kernel, changes its clustering. Ctrl-C stops the "
+        "search and keeps what was found.",
     )
     _add_data_options(parser)
+    _add_kernel_options(parser.add_argument_group("kernel"))
     _add_search_options(parser.add_argument_group("search"))
     add = parser.add_argument_group("output").add_argument
     add("--json", action="store_true", help="print the whole run as JSON, in place of the table")
@@ -100,6 +103,19 @@ def _add_data_options(parser: Any) -> None:
     add("--scaling", choices=SCALINGS, help="of columns; default: as proposed, which is unit for files")
 
 
+def _add_kernel_options(group: Any) -> None:
+    add = group.add_argument
+    add(
+        "--kernel", choices=KERNELS, default="rbf",
+        help="rbf (default) or laplacian, searched in sigma, or polynomial, searched in its degree",
+    )  # fmt: skip
+    add("--offset", type=_number, metavar="C", help="of the polynomial kernel (x'y + C)^degree; default: 1")
+    add(
+        "--plus", nargs=3, action=_Term, default=(), metavar=("WEIGHT", "KERNEL", "VALUE"),
+        help="add WEIGHT times a kernel whose sigma or degree stays at VALUE; may be given several times",
+    )  # fmt: skip
+
+
 def _add_search_options(group: Any) -> None:
     add = group.add_argument
     add("--method", choices=METHODS, default="certified", help="how critical values are found; default: certified")
@@ -110,7 +126,10 @@ def _add_search_options(group: Any) -> None:
         metavar="D,D",
         help="depth of each level (dyadic only); default: 1,2",
     )
-    add("--start", type=_start, default="percentile", help="percentile (default), bound, or a value of sigma")
+    add(
+        "--start", type=_start, default="percentile",
+        help="percentile (default; degree 1 for polynomial), bound (rbf only), or a value of sigma or degree",
+    )  # fmt: skip
     add("--init", choices=INITS, default="random", help="start partition; default: random")
     add("--n-init", type=_whole(1), default=1, metavar="N", help="start partitions, the best is kept; default: 1")
     add("--seed", type=_whole(0), default=0, metavar="N", help="seed of the start partition; default: 0")
@@ -201,6 +220,37 @@ def _add_experiments(commands: Any) -> None:
         "checkout, else offgrid-experiments")  # fmt: skip
     add("--json", action="store_true", help="print the table as JSON instead")
     parser.set_defaults(command="experiments")
+
+
+class _Term(argparse.Action):
+    """Collect fixed terms of a kernel as (weight, kernel, value)."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        weight, kernel, value = values
+        if kernel not in KERNELS:
+            parser.error(f"argument {option_string}: {kernel!r} is no kernel; choose from {', '.join(KERNELS)}")
+        try:
+            term = (_positive(weight), kernel, _positive(value))
+        except argparse.ArgumentTypeError as error:
+            parser.error(f"argument {option_string}: {error}")
+        setattr(namespace, self.dest, (*getattr(namespace, self.dest), term))
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
+    return value
+
+
+def _positive(text: str) -> float:
+    value = _number(text)
+    if value <= 0.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return value
 
 
 def _whole(least: int) -> Callable[[str], int]:

@@ -5,6 +5,9 @@ if the last query moved a point; a query is one assignment step with the kernel 
 paper's listing has that test the wrong way round.) It assumes that points, once they move, keep
 moving as the bandwidth grows.
 
+That is for a kernel that flattens as its parameter grows. For one that sharpens, as a polynomial kernel does with its
+degree, the same is done above the start: exponents lie between 1 and 2, as halves of those of the squared kernel.
+
 Limiting checks (paper, section 6): ``"close"`` looks only at the tenth of the points whose two best proximities are
 closest, ``"movers"`` only at those that moved in the first query that moved any. What they left out is looked at once
 more in the end: if a point of theirs moves where the queries saw none, the search is done again in full.
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +26,7 @@ from offgrid.engine import assignment
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.partition import Partition
 from offgrid.engine.powers import PowerOfKernel
+from offgrid.looks import Report, ignore
 from offgrid.proximity import Evaluation, evaluate
 
 # Share of the points that "close" looks at.
@@ -46,37 +51,55 @@ class Found:
     checked: float
 
 
-def find(pairs: Pairs, partition: Partition, start: Evaluation, *, depth: int, limiting: str | None) -> Found:
-    """Run Algorithm 2 for `depth` rounds from the t of `start`, at which kernel k-means has converged."""
+def find(
+    pairs: Pairs, partition: Partition, start: Evaluation, *, depth: int, limiting: str | None, sharper: bool = False,
+    report: Report = ignore,
+) -> Found:  # fmt: skip
+    """Run Algorithm 2 for `depth` rounds from the t of `start`, at which kernel k-means has converged.
+
+    `sharper` looks at powers above 1. `report` is called after each query.
+    """
     checked = np.ones(pairs.n, dtype=bool)
     if limiting == "close":
         checked = _close_rows(start, partition)
-    found = _search(pairs, partition, start.t, depth, checked, follow=limiting == "movers")
+    search = partial(_search, pairs, partition, start.t, depth, sharper=sharper, report=report)
+    found = search(checked, follow=limiting == "movers")
     if limiting is not None and not _verified(pairs, partition, start.t, found):
-        return _search(pairs, partition, start.t, depth, np.ones(pairs.n, dtype=bool), follow=False)
+        return search(np.ones(pairs.n, dtype=bool), follow=False)
     return found
 
 
 def _search(
-    pairs: Pairs, partition: Partition, t: float, depth: int, checked: NDArray[np.bool_], *, follow: bool
-) -> Found:
-    kernel = PowerOfKernel(pairs, partition, t)
+    pairs: Pairs, partition: Partition, t: float, depth: int, checked: NDArray[np.bool_], *, follow: bool,
+    sharper: bool, report: Report,
+) -> Found:  # fmt: skip
+    kernel = PowerOfKernel(pairs, partition, 2.0 * t if sharper else t)
+    if sharper:
+        # back to the start, from where exponents grow
+        kernel.refine(moved=False, checked=checked)
     moving: list[tuple[int, int]] = []
     quiet = [(1, 1)]
     labels, moved, looked_at = partition.labels, False, 0
+    entries = pairs.entries
     for _ in range(depth):
         looked_at += int(checked.sum())
-        stepped = _query(kernel.refine(moved=moved, checked=checked), partition, checked)
+        stepped = _query(kernel.refine(moved=moved != sharper, checked=checked), partition, checked)
         moved = not np.array_equal(stepped, partition.labels)
-        (moving if moved else quiet).append((kernel.numerator, kernel.denominator))
+        exponent = (kernel.numerator, kernel.denominator // 2 if sharper else kernel.denominator)
+        (moving if moved else quiet).append(exponent)
         if moved:
-            # once points have moved, exponents stay above that one: the last to move a point is the largest
+            # after that exponents stay on the start's side of it: the last to move a point is nearest
             labels = stepped
             if follow:
                 checked, follow = stepped != partition.labels, False
-    pairs.entries += kernel.entries
+        pairs.entries = entries + kernel.entries
+        # exponents after a quiet one stay on its far side: the last is the nearest to what is looked for
+        report(t * exponent[0] / exponent[1], int(checked.sum()), t * quiet[-1][0] / quiet[-1][1])
     best = moving[-1] if moving else quiet[-1]
-    under = min((e for e in quiet if Fraction(*e) > Fraction(*best)), key=lambda e: Fraction(*e)) if moving else best
+    # of the quiet exponents on the start's side of it the nearest
+    side = -1 if sharper else 1
+    before = [e for e in quiet if side * Fraction(*e) > side * Fraction(*best)]
+    under = min(before, key=lambda e: side * Fraction(*e)) if moving else best
     return Found(*best, *under, labels, bool(moving), looked_at / (depth * pairs.n))
 
 

@@ -1,11 +1,12 @@
 """Powers from products and square roots (paper, Algorithm 1, with its printed errors mended).
 
-Entry point: `fast_power`.
+Entry points: `fast_power` and, for what it does round by round, `dyadic_rounds`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from numbers import Real
 
 import numpy as np
@@ -88,16 +89,26 @@ def _dyadic_power(base: NDArray[np.float64], fraction: float, depth: int) -> NDA
     if fraction == 0.0:
         return np.ones_like(base)
     power, root = base.copy(), base.copy()
+    for _, _, multiplied in dyadic_rounds(fraction, depth):
+        np.sqrt(root, out=root)
+        if multiplied:
+            power *= root
+        else:
+            power /= root
+    return power
+
+
+def dyadic_rounds(fraction: float, depth: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield n and d of each round of Algorithm 1, and whether the round multiplies by the root or divides.
+
+    From 1 / 1 on, each round doubles both and brings n one step nearer to the fraction, from 0 to 1; they end where
+    n / d is the fraction, or after `depth` rounds.
+    """
     numerator = denominator = 1
     for _ in range(depth):
-        np.sqrt(root, out=root)
         numerator, denominator = 2 * numerator, 2 * denominator
-        if numerator > fraction * denominator:
-            numerator -= 1
-            power /= root
-        else:
-            numerator += 1
-            power *= root
+        multiplied = numerator <= fraction * denominator
+        numerator += 1 if multiplied else -1
+        yield numerator, denominator, multiplied
         if numerator == fraction * denominator:
-            break
-    return power
+            return

@@ -32,7 +32,7 @@ def path_csv(path: BandwidthPath) -> str:
     `moved` counts the rows that moved, `clusters` those that are not empty; `recurrence` numbers the partitions that
     occur more than once.
     """
-    best = recommend(path.records)
+    best = _recommended(path)
     rows = []
     for i, record in enumerate(path.records):
         own = {name: getattr(record, name, None) for name in PATH_COLUMNS}
@@ -41,7 +41,7 @@ def path_csv(path: BandwidthPath) -> str:
             "moved": len(record.moved),
             "clusters": len(set(record.labels.tolist())),
             "recurrence": path.recurrences[i],
-            "recommended": best is not None and best.index == i,
+            "recommended": i == best,
         }
         rows.append([(own | derived)[name] for name in PATH_COLUMNS])
     return _csv(PATH_COLUMNS, rows)
@@ -82,12 +82,18 @@ def run_dict(
     state: str,
     lower_bound: float | None,
     lower_bound_note: str = "",
+    reason: str = "",
 ) -> dict[str, Any]:
-    """Return a whole run as JSON-ready values; `settings` are those of the search, as given."""
-    best = recommend(path.records)
-    chosen = (
-        None if best is None else {"index": best.index, "sigma": path.records[best.index].sigma, "reason": best.reason}
-    )
+    """Return a whole run as JSON-ready values.
+
+    `settings` are those of the search, as given; `reason` is that of a recommendation which stands beside the path.
+    """
+    best = _recommended(path)
+    chosen = None
+    if best is not None:
+        own = recommend(path.found)
+        said = reason or (own.reason if own else "")
+        chosen = {"index": best, "sigma": _plain(path.records[best].sigma), "reason": said}
     return {
         "data": points_dict(points),
         "search": dict(settings),
@@ -107,6 +113,14 @@ def dataset_csv(dataset: Dataset) -> str:
         return _csv(dataset.feature_names, rows)
     classes = [dataset.class_names[i] for i in dataset.y.tolist()]
     return _csv((*dataset.feature_names, "label"), ([*row, name] for row, name in zip(rows, classes, strict=True)))
+
+
+def _recommended(path: BandwidthPath) -> int | None:
+    """Return the index of the recommended record: what stands beside the path, else its lowest c-NNC."""
+    if len(path) > path.n_found:
+        return len(path) - 1
+    best = recommend(path.found)
+    return None if best is None else best.index
 
 
 def _plain(value: float | None) -> float | str | None:

@@ -33,10 +33,13 @@ class _Fitted:
     points: NDArray[np.float64]
     partition: Partition
     self_sums: NDArray[np.float64]
+    log_scale: float  # logarithm of the unit of the self-sums
 
     def nearest(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the cluster of largest proximity for each row."""
-        matrix = self.kernel(points, self.points, sigma=self.sigma) if isinstance(self.kernel, Kernel) else points
+        matrix = points
+        if isinstance(self.kernel, Kernel):
+            matrix = np.exp(self.kernel.logarithms(points, self.points, self.sigma) - self.log_scale)
         members = [self.partition.labels == i for i in range(self.partition.n_clusters)]
         sums = np.stack([matrix[:, rows].sum(axis=1) for rows in members], axis=1)
         inverse = self.partition.inverse_sizes
@@ -54,7 +57,8 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int
     sigma : float
-        Bandwidth, in squared units of the data: exp(-||x - y||**2 / sigma). Not used with ``kernel="precomputed"``.
+        Bandwidth, in squared units of the data: exp(-||x - y||**2 / sigma). For another kernel the value of its
+        parameter, such as a degree. Not used with ``kernel="precomputed"``.
     kernel : Kernel or "precomputed"
         With ``"precomputed"``, X is a symmetric kernel matrix (n, n) with no negative entries.
     init : {"random", "k-means++", "kernel-k-means++"} or array-like of int, shape (n,)
@@ -119,15 +123,16 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         n_clusters = check_n_clusters(self.n_clusters, len(points))
         check_count(self.n_init, "n_init")
         check_count(self.max_iter, "max_iter")
-        pairs, t = self._pairs(points)
+        pairs, t, log_scale = self._pairs(points)
         rng = check_random_state(self.random_state)
         best = best_of(pairs, t, n_clusters, init=self.init, n_init=self.n_init, max_iter=self.max_iter, rng=rng)
         self.labels_ = best.partition.labels
-        self.objectives_ = np.array(best.objectives)
-        self.objective_ = best.objectives[-1]
+        with np.errstate(over="ignore"):
+            self.objectives_ = np.array(best.objectives) * np.exp(log_scale)
+        self.objective_ = float(self.objectives_[-1])
         self.n_iter_ = max(best.iterations, 1)
         self.converged_ = best.converged
-        self._fitted = _Fitted(self.kernel, self.sigma, points, best.partition, best.evaluation.self_sums)
+        self._fitted = _Fitted(self.kernel, self.sigma, points, best.partition, best.evaluation.self_sums, log_scale)
         if not best.converged:
             warnings.warn(
                 f"Kernel k-means has not converged in max_iter={self.max_iter} steps: raise it, or take the labels as "
@@ -137,10 +142,12 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
             )
         return self
 
-    def _pairs(self, points: NDArray[np.float64]) -> tuple[Pairs, float]:
+    def _pairs(self, points: NDArray[np.float64]) -> tuple[Pairs, float, float]:
+        """Return the pairs, t, and the logarithm of the unit that the kernel is in."""
         if isinstance(self.kernel, Kernel):
             kernel = self.kernel.on(points)
-            return kernel.pairs, kernel.t(check_positive(self.sigma, "sigma"))
+            t = kernel.t(check_positive(self.sigma, "sigma"))
+            return kernel.pairs, t, kernel.log_scale(t)
         if self.kernel != "precomputed":
             raise InputError(f"kernel is {self.kernel!r}: give a kernel such as RBF(), or 'precomputed'.")
         if points.shape[0] != points.shape[1] or not np.allclose(points, points.T, rtol=1e-10, atol=0.0):
@@ -148,7 +155,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):
         if not (points >= 0).all():
             raise InputError("X has entries below 0: with kernel='precomputed' no entry may be negative.")
         # a kernel that fades underflows to 0 for points far apart; the smallest number stands in for it
-        return Pairs.from_exponents(np.log(np.maximum(points, np.finfo(np.float64).tiny))), 1.0
+        return Pairs.from_exponents(np.log(np.maximum(points, np.finfo(np.float64).tiny))), 1.0, 0.0
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the cluster of largest proximity for each row of X.

@@ -51,7 +51,7 @@ class Converged:
 
 def objective(pairs: Pairs, partition: Partition, evaluation: Evaluation) -> float:
     """Return the sum of squared distances to the centroids in feature space; an empty cluster's adds nothing."""
-    diagonal = np.exp(evaluation.t * pairs.diagonal).sum()
+    diagonal = pairs.kernel_diagonal(evaluation.t).sum()
     return float(diagonal - (evaluation.self_sums * partition.inverse_sizes).sum())
 
 
@@ -113,15 +113,14 @@ def initial_labels(init: Any, pairs: Pairs, n_clusters: int, t: float, rng: np.r
 
 
 def _seeded(pairs: Pairs, n_clusters: int, t: float, rng: np.random.RandomState) -> NDArray[np.int64]:
-    """Return the cells of k-means++ seeds; t = 0 stands for the data's own space, where -L is the squared distance."""
+    """Return the cells of k-means++ seeds; t = 0 stands for the data's own space."""
+    diagonal = pairs.kernel_diagonal(t)
 
     def distances(seed: int) -> NDArray[np.float64]:
-        row = pairs.row(seed)
-        # in feature space K(x, x) - 2 K(x, y) + K(y, y), which tends to the same form in -L as t -> 0
         if t == 0.0:
-            return np.maximum(pairs.diagonal - 2.0 * row + pairs.diagonal[seed], 0.0)
-        values = np.exp(t * pairs.diagonal) - 2.0 * np.exp(t * row) + np.exp(t * pairs.diagonal[seed])
-        return np.maximum(values, 0.0)
+            return pairs.squared_distances(seed)
+        # in feature space K(x, x) - 2 K(x, y) + K(y, y)
+        return np.maximum(diagonal - 2.0 * pairs.kernel_row(seed, t) + diagonal[seed], 0.0)
 
     nearest = distances(int(rng.randint(pairs.n)))
     labels = np.zeros(pairs.n, dtype=np.int64)

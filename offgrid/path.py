@@ -17,8 +17,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-EndReason = Literal["k-means", "limit", "budget"]
+EndReason = Literal["k-means", "flat", "limit", "budget"]
 
+# The level of a partition that stands beside the path: shown with it, but found without the search.
+BESIDE = 0
 # Bandwidths nearer to each other than this look the same to three figures.
 _LEGIBLE = 0.005
 
@@ -30,7 +32,8 @@ class PathRecord:
     Attributes
     ----------
     sigma : float
-        Bandwidth, in squared units of the data, at which kernel k-means was run.
+        Bandwidth, in squared units of the data, at which kernel k-means was run; for another kernel the value of its
+        parameter, such as a degree.
     below : float
         The preceding partition holds up to here (certified, for the certified method). The first record of a level
         has no predecessor: its own `sigma`.
@@ -49,7 +52,7 @@ class PathRecord:
     seconds : float
         Time from the preceding record to this one.
     level : int
-        Level of the hierarchical search, from 1.
+        Level of the hierarchical search, from 1; `BESIDE` for a partition that the search did not find.
     iterations : int
         Steps that kernel k-means took at `sigma`.
     converged : bool
@@ -82,8 +85,11 @@ class PathRecord:
         return partition_key(self.labels)
 
     def to_dict(self, *, pack: bool = False) -> dict[str, Any]:
-        """Return the record as JSON-ready values; `pack` keeps labels and moved rows as base64, not as lists."""
-        plain = {name: getattr(self, name) for name in _PLAIN_FIELDS}
+        """Return the record as JSON-ready values; `pack` keeps labels and moved rows as base64, not as lists.
+
+        An infinite bandwidth is the string ``"inf"``.
+        """
+        plain = {name: _plain(getattr(self, name)) for name in _PLAIN_FIELDS}
         if pack:
             return {**plain, "labels": _pack(self.labels), "moved": _pack(self.moved)}
         return {**plain, "labels": self.labels.tolist(), "moved": self.moved.tolist()}
@@ -93,6 +99,7 @@ class PathRecord:
         """Rebuild a record from `to_dict`, packed or not."""
         # a record that was kept before there was such an error has none
         plain = {"cnnc_error": 0.0, **{name: values[name] for name in _PLAIN_FIELDS if name in values}}
+        plain |= {name: float(plain[name]) for name in _BANDWIDTHS}
         return cls(labels=_unpack(values["labels"], np.int32), moved=_unpack(values["moved"], np.int64), **plain)
 
 
@@ -100,6 +107,11 @@ _PLAIN_FIELDS = (
     "sigma", "below", "critical", "cnnc", "nmi", "ari", "seconds", "level",
     "iterations", "converged", "passes", "uncertified", "cnnc_error",
 )  # fmt: skip
+_BANDWIDTHS = ("sigma", "below", "critical")
+
+
+def _plain(value: Any) -> Any:
+    return "inf" if isinstance(value, float) and math.isinf(value) else value
 
 
 def _pack(values: NDArray[np.integer]) -> str:
@@ -117,8 +129,9 @@ class LevelEnd:
     """How one level of the search ended.
 
     `reason` is ``"k-means"`` (nothing moves for any larger bandwidth: the partition is ordinary k-means' too),
-    ``"limit"`` (the level's upper limit) or ``"budget"`` (`max_steps`). `holds_to` is how far the last partition is
-    known to hold: ``inf`` for ``"k-means"``.
+    ``"flat"`` (the same for a kernel whose end is another: see `Laplacian` and `KernelSum`), ``"limit"`` (the level's
+    upper limit) or ``"budget"`` (`max_steps`). `holds_to` is how far the last partition is known to hold: ``inf`` for
+    ``"k-means"`` and ``"flat"``.
     """
 
     level: int
@@ -127,8 +140,7 @@ class LevelEnd:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values; an infinite `holds_to` is the string ``"inf"``."""
-        holds_to = "inf" if math.isinf(self.holds_to) else self.holds_to
-        return {"level": self.level, "reason": self.reason, "holds_to": holds_to}
+        return {"level": self.level, "reason": self.reason, "holds_to": _plain(self.holds_to)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> LevelEnd:
@@ -150,6 +162,8 @@ class Extent:
 class BandwidthPath:
     """The records of a search in the order found, levels one after the other, finished or still growing.
 
+    Records of level `BESIDE` come last: they are no part of the search's levels, recurrences or counts.
+
     Parameters
     ----------
     records : iterable of PathRecord
@@ -164,10 +178,20 @@ class BandwidthPath:
     def __len__(self) -> int:
         return len(self.records)
 
+    @cached_property
+    def n_found(self) -> int:
+        """Number of records that the search found."""
+        return sum(record.level != BESIDE for record in self.records)
+
+    @property
+    def found(self) -> tuple[PathRecord, ...]:
+        """The records that the search found."""
+        return self.records[: self.n_found]
+
     @property
     def levels(self) -> tuple[int, ...]:
         """Levels present, in order."""
-        return tuple(sorted({record.level for record in self.records}))
+        return tuple(sorted({record.level for record in self.found}))
 
     def at_level(self, level: int) -> list[int]:
         """Return the indices of a level's records, by increasing bandwidth."""
@@ -197,18 +221,18 @@ class BandwidthPath:
 
         Partitions are compared as partitions: names of clusters do not matter.
         """
-        keys = [record.key for record in self.records]
+        keys = [record.key for record in self.found]
         counts = Counter(keys)
         groups: dict[bytes, int] = {}
         for key in keys:
             if counts[key] > 1:
                 groups.setdefault(key, len(groups))
-        return tuple(groups.get(key) for key in keys)
+        return tuple(groups.get(record.key) for record in self.records)
 
     @cached_property
     def n_partitions(self) -> int:
         """Number of distinct partitions."""
-        return len({record.key for record in self.records})
+        return len({record.key for record in self.found})
 
 
 def partition_key(labels: NDArray[np.integer]) -> bytes:

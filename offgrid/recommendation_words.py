@@ -1,6 +1,6 @@
 """Why a clustering is recommended, in sentences for people.
 
-Entry point: `reasons`.
+Entry points: `reasons`, and `headline`, the shortest of them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,20 @@ def reasons(found: RecommendedPartition) -> tuple[str, ...]:
     if len(found.candidates) <= found.n_tried:
         sentences.append(_left_out(found))
     return tuple(sentences)
+
+
+def headline(found: RecommendedPartition) -> str:
+    """Return the reason for a recommendation as a clause, what follows "because"."""
+    if found.n_tried == 0:
+        return "there is nothing to choose"
+    share = _percent(found.cost)
+    if math.isinf(found.sigma):
+        clearly = "" if found.n_partitions == 1 else " clearly"
+        return f"no bandwidth keeps near neighbours together{clearly} better: {share} of them lie in another cluster"
+    return (
+        f"its clustering keeps near neighbours together best: {share} of them lie in another cluster, "
+        f"{_percent(found.kmeans.cost)} with k-means"
+    )
 
 
 def _sample(found: RecommendedPartition) -> str:
@@ -72,10 +86,10 @@ def _rank(found: RecommendedPartition) -> str:
 
 def _range(found: RecommendedPartition) -> str:
     if found.n_seen == 1:
-        return "No neighbouring bandwidth gives a clustering that is the same for 90 % of the rows."
+        return "No neighbouring bandwidth gives a clustering that is the same for 90% of the rows."
     upper = "ordinary k-means (σ = ∞)" if math.isinf(found.seen_to) else f"σ = {found.seen_to:.4g}"
     return (
-        f"It is the same for at least 90 % of the rows from σ = {found.seen_from:.4g} to {upper}: {found.n_seen} of "
+        f"It is the same for at least 90% of the rows from σ = {found.seen_from:.4g} to {upper}: {found.n_seen} of "
         f"the {len(found.candidates)} values tried."
     )
 
@@ -83,7 +97,7 @@ def _range(found: RecommendedPartition) -> str:
 def _runner_up(found: RecommendedPartition) -> str:
     second = found.runner_up
     if second is None:
-        return "There is no runner-up: no value gives a clustering that differs in more than 10 % of the rows."
+        return "There is no runner-up: no value gives a clustering that differs in more than 10% of the rows."
     sigma = second.candidate.sigma
     what = "ordinary k-means" if math.isinf(sigma) else f"σ = {sigma:.4g}"
     share = len(second.differs) / len(found.labels)
@@ -105,4 +119,4 @@ def _left_out(found: RecommendedPartition) -> str:
 
 def _percent(share: float) -> str:
     value = 100.0 * share
-    return f"{value:.0f} %" if value >= 10.0 or value == 0.0 else f"{value:.2g} %"
+    return f"{value:.0f}%" if value >= 10.0 or value == 0.0 else f"{value:.2g}%"

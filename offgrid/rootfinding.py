@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from offgrid.engine.partition import Partition
 from offgrid.kernels import KernelOnData
+from offgrid.looks import Report, ignore
 from offgrid.proximity import Evaluation, evaluate
 
 # The paper's BinarySearch: absolute precision and upper limit of the bandwidth.
@@ -33,8 +34,9 @@ class Seen:
 
 
 def newton(
-    kernel: KernelOnData, partition: Partition, start: Evaluation, *, rtol: float, limit: float = math.inf
-) -> Seen:
+    kernel: KernelOnData, partition: Partition, start: Evaluation, *, rtol: float, limit: float = math.inf,
+    report: Report = ignore,
+) -> Seen:  # fmt: skip
     """Find a root of the smallest margin by Newton's method in sigma, kept inside a bracket.
 
     The margin is g(x, sigma) of the paper's section 5 for the point and the cluster where it is smallest, its
@@ -48,15 +50,18 @@ def newton(
         low, high = high, min(2.0 * high, limit)
         evaluation = evaluate(kernel.pairs, partition, kernel.t(high))
         labels = evaluation.stepped(partition)
-        if not np.array_equal(labels, partition.labels):
+        moved = not np.array_equal(labels, partition.labels)
+        report(evaluation.t, kernel.pairs.n, kernel.t(low if moved else high))
+        if moved:
             break
     else:
         return Seen(math.inf, high, partition.labels)
     while high - low > rtol * low:
         margin, slope = _smallest_margin(evaluation, partition)
         at = kernel.sigma(evaluation.t)
-        # dg / dsigma = -dg / dt * t / sigma
-        root = at + margin * at / (slope * evaluation.t) if slope != 0.0 else math.nan
+        # dg / dsigma = -dg / dt * t / sigma where t = 1 / sigma, dg / dt * t / sigma where t = -sigma
+        step = margin * at / (slope * evaluation.t) if slope != 0.0 else math.nan
+        root = at - step if kernel.sharpens else at + step
         # just past the root, and never nearer to an end than a hundredth of the bracket or the precision asked for
         edge = min(0.01 * (high - low), 0.4 * rtol * low)
         sigma = root + edge if root + edge < high else root
@@ -68,6 +73,7 @@ def newton(
             low = sigma
         else:
             high, labels = sigma, stepped
+        report(kernel.t(sigma), kernel.pairs.n, kernel.t(low))
     return Seen(high, low, labels)
 
 
@@ -82,13 +88,17 @@ def _smallest_margin(evaluation: Evaluation, partition: Partition) -> tuple[floa
     return float(margins[row, cluster]), float(slopes[row, own[row]] - slopes[row, cluster])
 
 
-def bisect(kernel: KernelOnData, partition: Partition, start: Evaluation, *, limit: float = math.inf) -> Seen:
+def bisect(
+    kernel: KernelOnData, partition: Partition, start: Evaluation, *, limit: float = math.inf, report: Report = ignore
+) -> Seen:
     """Halve the interval from the bandwidth of `start` to 1e6 until it is narrower than 1e-3, or than rounding."""
     low, high = kernel.sigma(start.t), min(BISECTION_LIMIT, limit)
     if high <= low:
         return Seen(math.inf, low, partition.labels)
     labels = evaluate(kernel.pairs, partition, kernel.t(high)).stepped(partition)
-    if np.array_equal(labels, partition.labels):
+    quiet = np.array_equal(labels, partition.labels)
+    report(kernel.t(high), kernel.pairs.n, kernel.t(high if quiet else low))
+    if quiet:
         return Seen(math.inf, high, partition.labels)
     while high - low > max(BISECTION_PRECISION, 4.0 * np.spacing(high)):
         sigma = 0.5 * (low + high)
@@ -97,4 +107,5 @@ def bisect(kernel: KernelOnData, partition: Partition, start: Evaluation, *, lim
             low = sigma
         else:
             high, labels = sigma, stepped
+        report(kernel.t(sigma), kernel.pairs.n, kernel.t(low))
     return Seen(high, low, labels)

@@ -20,13 +20,19 @@ from sklearn.utils.validation import validate_data
 
 from offgrid.bounds import lower_bound_on
 from offgrid.certified import holds_to_the_end
-from offgrid.critical import LIMITING, METHODS, CriticalValue, Method, find_critical
+from offgrid.critical import LIMITING, METHODS, CriticalValue, Method, check_method, find_critical
 from offgrid.engine.percentile import low_percentile
 from offgrid.errors import InputError
 from offgrid.kernels import RBF, Kernel, KernelOnData
 from offgrid.kmeans import best_of
 from offgrid.lloyd import Converged, iterate
-from offgrid.metrics import NeighbourRanks, adjusted_rand_index, normalized_mutual_information, ranks_among
+from offgrid.metrics import (
+    NeighbourRanks,
+    adjusted_rand_index,
+    neighbour_ranks,
+    normalized_mutual_information,
+    ranks_among,
+)
 from offgrid.path import EndReason, LevelEnd, PathRecord
 from offgrid.proximity import evaluate
 from offgrid.selection import recommend
@@ -70,14 +76,16 @@ class BandwidthSearch(ClusterMixin, BaseEstimator):
     ----------
     n_clusters : int
     kernel : Kernel
+        `RBF`, `Laplacian`, `Polynomial` or a `KernelSum`. Where bandwidths are spoken of, here and in the records, a
+        polynomial kernel has its degree.
     method : {"certified", "dyadic", "newton", "bisection"}
-        How critical values are found; see `critical_bandwidth`.
+        How critical values are found; see `critical_bandwidth`. A `KernelSum` has no ``"dyadic"``.
     depths : tuple of int
         ``"dyadic"``: one level of the hierarchical search for each; every level but the first is confined to the
         bandwidth of lowest c-NNC of the level before and its successor. The other methods have one level.
     start : {"percentile", "bound"} or float
-        First bandwidth: the 1st percentile of squared distances between rows (the paper's), Theorem 1's bound, or
-        a value.
+        First bandwidth: the 1st percentile of squared distances between rows (the paper's; of Manhattan distances for
+        `Laplacian`; degree 1 for `Polynomial`), Theorem 1's bound (RBF only), or a value.
     init : {"random", "k-means++", "kernel-k-means++"} or array-like of int, shape (n,)
         Start partition of kernel k-means at the first bandwidth.
     n_init : int
@@ -91,14 +99,14 @@ class BandwidthSearch(ClusterMixin, BaseEstimator):
         How far past a critical value kernel k-means is run, relative to it. Critical values nearer than that to the one
         before are stepped over. ``"dyadic"`` takes the value it found as it is: it is past the critical value already.
     limit : float or None
-        Bandwidth to stop at; without one the search ends at ordinary k-means.
+        Bandwidth to stop at; without one the search ends at ordinary k-means, or at degree 64.
 
     Attributes
     ----------
     path_ : list of PathRecord
     ends_ : list of LevelEnd
     lower_bound_ : float or None
-        Theorem 1's bound; None where rows are equal, which `lower_bound_note_` says.
+        Theorem 1's bound; None where rows are equal or the kernel is not RBF, which `lower_bound_note_` says.
     sigma_ : float
         The recommended bandwidth: lowest c-NNC on the path.
     labels_ : ndarray of int64, shape (n,)
@@ -212,7 +220,10 @@ class _Run:
         self.search = search
         self.y = None if y is None else np.asarray(y)
         self.kernel: KernelOnData = search.kernel.on(points)
-        self.ranks = ranks_among(self.kernel.pairs) if ranks is None else ranks
+        check_method(self.kernel, search.method)
+        if ranks is None:
+            ranks = ranks_among(self.kernel.pairs) if self.kernel.pairs.squared else neighbour_ranks(points)
+        self.ranks = ranks
         if self.ranks.ranks.shape[1] != len(points):
             raise InputError(
                 f"ranks are of {self.ranks.ranks.shape[1]} rows, X has {len(points)}: rank the neighbours of X."
@@ -221,13 +232,15 @@ class _Run:
         search.ends_ = []
         search.lower_bound_, search.lower_bound_note_ = None, ""
         try:
-            search.lower_bound_ = lower_bound_on(self.kernel)
+            search.lower_bound_ = lower_bound_on(self.kernel) if isinstance(search.kernel, RBF) else None
+            search.lower_bound_note_ = "" if search.lower_bound_ else "no bound: it is for the RBF kernel only."
         except InputError as error:
             search.lower_bound_note_ = str(error)
         self.first = self._first_sigma()
-        self.limit = math.inf if search.limit is None else float(search.limit)
+        self.limit = self.kernel.limit if search.limit is None else float(search.limit)
         if self.limit <= self.first:
-            raise InputError(f"limit is {self.limit:.6g}: it must be above the first bandwidth, {self.first:.6g}.")
+            what = "bandwidth" if self.kernel.parameter == "sigma" else self.kernel.parameter
+            raise InputError(f"limit is {self.limit:.6g}: it must be above the first {what}, {self.first:.6g}.")
         self.steps = 0
         self.clock = time.perf_counter()
         self.entries = 0
@@ -242,8 +255,10 @@ class _Run:
                     f"start is 'bound', but there is {self.search.lower_bound_note_} Start at 'percentile'."
                 )
             return self.search.lower_bound_
-        sigma = self.kernel.unit * low_percentile(self.kernel.pairs)
-        if sigma == 0.0:
+        sigma = self.kernel.first
+        if sigma is None:
+            sigma = self.kernel.unit * low_percentile(self.kernel.pairs)
+        if sigma == 0.0 or self.kernel.pairs.largest == 0.0:
             raise InputError("All rows of X are equal: no bandwidth tells them apart; give data with different rows.")
         return sigma
 
@@ -277,7 +292,7 @@ class _Run:
         while self.search.max_steps is None or self.steps < self.search.max_steps:
             critical = self._critical(level, state)
             if critical.sigma > level.high or not critical.changed:
-                reason: EndReason = "limit" if math.isfinite(critical.below) else "k-means"
+                reason: EndReason = "limit" if math.isfinite(critical.below) else self.kernel.end
                 self._end(level, reason, min(critical.below, level.high))
                 return
             sigma, state = self._after(critical, record, level)
@@ -326,9 +341,10 @@ class _Run:
             if critical.changed or reached >= level.high or method == "certified":
                 return critical
             evaluation = evaluate(pairs, state.partition, self.kernel.t(reached))
-            flat = evaluation.t * pairs.largest < _FLAT
-            if flat or holds_to_the_end(pairs, state.partition, evaluation):
-                return replace(critical, sigma=math.inf, below=math.inf)
+            if not self.kernel.sharpens:
+                flat = evaluation.t * pairs.largest < _FLAT
+                if flat or holds_to_the_end(pairs, state.partition, evaluation):
+                    return replace(critical, sigma=math.inf, below=math.inf)
             if method != "dyadic":
                 return critical
 

@@ -15,13 +15,15 @@ from offgrid.datasets import load
 from offgrid.datasets.model import Points
 from offgrid.errors import InputError
 from services.cache import DataCache
+from services.comparisons import ComparisonStore
 from services.points import DataSpec, load_points
-from services.run_settings import RunSettings, content_key
+from services.run_settings import RunSettings, comparison_key, content_key
 from services.runs import RunStore
 from services.settings import Settings
 from services.uploads import Upload, UploadStore
 
 if TYPE_CHECKING:
+    from offgrid.comparison import Comparison
     from offgrid.metrics import NeighbourRanks
 
 KEPT_POINTS = 8
@@ -36,6 +38,7 @@ class Services:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.runs = RunStore(settings.data_dir)
+        self.comparisons = ComparisonStore(settings.data_dir)
         self.uploads = UploadStore(
             settings.data_dir / "uploads", max_rows=settings.max_rows, max_bytes=settings.max_upload_bytes
         )
@@ -122,4 +125,17 @@ class Services:
             Where the settings do not fit the data.
         """
         self.check(asked)
-        return self.runs.create(asked, self.key(asked))
+        run_id = self.runs.create(asked, self.key(asked))
+        if self.comparisons.missing(self.comparison_keys(asked).values()):
+            self.runs.ask_beside(run_id, asked)
+        return run_id
+
+    def comparison_keys(self, asked: RunSettings) -> dict[str, str]:
+        """Return the key of each method that is carried out beside the search, by name."""
+        content = self.points(asked.data).hash
+        return {name: comparison_key(name, content, asked.search) for name in asked.comparisons}
+
+    def compared(self, asked: RunSettings) -> dict[str, Comparison]:
+        """Return what the methods beside the search have found so far, by name."""
+        found = {name: self.comparisons.get(key) for name, key in self.comparison_keys(asked).items()}
+        return {name: comparison for name, comparison in found.items() if comparison is not None}

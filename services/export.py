@@ -46,8 +46,8 @@ def labels_file(run: Run, points: Points, index: int) -> File:
     return File(name, labels_csv(run.path, index, safe), "text/csv")
 
 
-def run_file(run: Run, points: Points) -> File:
-    """Return the whole run as JSON."""
+def run_file(run: Run, points: Points, reason: str) -> File:
+    """Return the whole run as JSON; `reason` is that of the recommended record."""
     _some(run)
     values = run_dict(
         run.path,
@@ -56,6 +56,7 @@ def run_file(run: Run, points: Points) -> File:
         state=run.state,
         lower_bound=run.lower_bound,
         lower_bound_note=run.lower_bound_note,
+        reason=reason,
     )
     values["data"] |= {name: run.settings.to_dict()["data"][name] for name in ("missing", "scaling")}
     values |= {"version": library_version(), "seconds": run.seconds}

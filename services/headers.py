@@ -21,12 +21,10 @@ POLICY = {  # of pages; the hashes of Dash's own inline scripts are added to scr
     "frame-src": "'none'",
     "object-src": "'none'",
     "base-uri": "'self'",
-    "frame-ancestors": "'none'",
     "form-action": "'self'",
 }
 ALWAYS = {
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",  # addresses name runs and uploads
     "Permissions-Policy": ", ".join(
         f"{feature}=()"
@@ -39,10 +37,11 @@ ALWAYS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Permitted-Cross-Domain-Policies": "none",
 }  # fmt: skip
+NOBODY = "'none'"
 HTTPS_KEPT = 31_536_000  # seconds: a year
 
 
-def add_headers(server: Flask, script_hashes: Callable[[], Sequence[str]]) -> None:
+def add_headers(server: Flask, script_hashes: Callable[[], Sequence[str]], frame_ancestors: str) -> None:
     """Send the headers with every answer of the server.
 
     Parameters
@@ -50,14 +49,18 @@ def add_headers(server: Flask, script_hashes: Callable[[], Sequence[str]]) -> No
     server : Flask
     script_hashes : callable
         Returns the hashes of the inline scripts; asked at each page, since Dash adds scripts until the first request.
+    frame_ancestors : str
+        Who may show the pages in a frame, in the policy's words.
     """
+    framing = {"X-Frame-Options": "DENY"} if frame_ancestors == NOBODY else {}
 
     @server.after_request
     def add(response: Response) -> Response:
         if response.mimetype == "text/html":
-            policy = {**POLICY, "script-src": " ".join(["'self'", *script_hashes()])}
+            own = {"script-src": " ".join(["'self'", *script_hashes()]), "frame-ancestors": frame_ancestors}
+            policy = {**POLICY, **own}
             response.headers["Content-Security-Policy"] = "; ".join(f"{name} {value}" for name, value in policy.items())
-        for name, value in ALWAYS.items():
+        for name, value in (ALWAYS | framing).items():
             response.headers.setdefault(name, value)
         if _is_https():
             response.headers.setdefault("Strict-Transport-Security", f"max-age={HTTPS_KEPT}")

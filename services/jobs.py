@@ -20,6 +20,8 @@ from typing import Any
 import multiprocess
 from filelock import FileLock, Timeout
 
+from offgrid.comparison import METHODS, Comparison, compare
+from offgrid.datasets.model import Points
 from offgrid.errors import InputError
 from services.context import Services
 from services.logs import describe
@@ -43,9 +45,12 @@ class Stopped(BaseException):
 def build_search(search: SearchSettings) -> Any:
     """Return the library's search for these settings. Imported here: the web process does no compiled work."""
     from offgrid import BandwidthSearch
+    from offgrid.kernels import kernel_named
 
+    plus = () if search.plus is None else (search.plus,)
     return BandwidthSearch(
         search.n_clusters,
+        kernel=kernel_named(search.kernel, offset=search.offset, plus=plus),
         method=search.method,
         depths=search.depths,
         start=search.start,
@@ -126,7 +131,40 @@ def _carry_out(services: Services, run_id: str, owner: str, heart: Heart, build:
             ranks = services.ranks(points)
             records = search.iter_path(points.X, points.y, resume=run.path.records, ranks=ranks)
         _find(runs, run, owner, heart, search, records)
+        runs.set_ends(run_id, owner, search.ends_)
+        _compare(services, run, points, ranks, heart)
         runs.finish(run_id, owner, search.ends_)
+
+
+def _compare(services: Services, run: Run, points: Points, ranks: Any, heart: Heart) -> None:
+    """Carry out what is asked for beside the search, and what others ask for meanwhile, each once for everybody."""
+    while True:
+        now = services.runs.get(run.id) or run
+        keys = services.comparison_keys(now.settings)
+        left = services.comparisons.missing(keys.values())
+        if not left:
+            return
+        name = next(name for name, key in keys.items() if key == left[0])
+        found = _carry_out_beside(name, now.settings.search, points, ranks, heart)
+        services.comparisons.put(left[0], found)
+
+
+def _carry_out_beside(name: str, search: SearchSettings, points: Points, ranks: Any, heart: Heart) -> Comparison:
+    """Return what a method found; where it could not, the reason: the path is worth having without it."""
+    title, init = METHODS[name].title, "random" if search.init == "random" else "k-means++"
+
+    def progress(what: str, share: float) -> None:
+        heart.beside(f"{title}, {what}", share)
+
+    heart.beside(title)
+    heart.tell()
+    try:
+        with heart.interruptible():
+            return compare(
+                name, points.X, search.n_clusters, points.y, init=init, seed=search.seed, ranks=ranks, progress=progress
+            )
+    except Exception as error:  # noqa: BLE001 - whatever it is, the person sees a sentence and the log keeps the trace
+        return Comparison.failed(name, describe(error, title))
 
 
 def _find(runs: RunStore, run: Run, owner: str, heart: Heart, search: Any, records: Iterator[Any]) -> None:
@@ -165,6 +203,7 @@ class Heart:
         self._runs, self._run_id, self._owner = runs, run_id, owner
         self._on_progress, self._parent_lives = on_progress, parent_lives
         self._search: Any = None
+        self._beside = ("", 0.0)
         self._done = threading.Event()
         self._stop = threading.Event()
         self._open = False
@@ -255,10 +294,17 @@ class Heart:
             logger.warning("run %s could not beat", self._run_id, exc_info=True)
         return self.cancelled
 
+    def beside(self, what: str, share: float = 0.0) -> None:
+        """Report what is carried out beside the search, from now on, and how much of it is done."""
+        self._beside = what, share
+
     def progress(self) -> Progress | None:
         """Return where the search is."""
         now = getattr(self._search, "progress_", None)
-        return None if now is None else Progress(now.level, now.n_levels, now.sigma, now.share)
+        if now is None:
+            return None
+        what, share = self._beside
+        return Progress(now.level, now.n_levels, now.sigma, share if what else now.share, what)
 
     def _end_with_parent(self) -> None:
         if self._parent_lives is None or self._parent_lives():

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from offgrid.comparison import OFFERED, RECOMMENDED
 from offgrid.errors import InputError
 from services.points import DataSpec
 
@@ -20,6 +21,8 @@ METHODS = ("certified", "dyadic", "newton", "bisection")
 INITS = ("random", "k-means++", "kernel-k-means++")
 STARTS = ("percentile", "bound")
 LIMITING = ("close", "movers")
+KERNELS = ("rbf", "laplacian", "polynomial")
+KERNEL_TITLES = {"rbf": "RBF", "laplacian": "Laplacian", "polynomial": "Polynomial"}
 MAX_SEED = 2**32 - 1
 
 
@@ -43,6 +46,12 @@ class SearchSettings:
         Limiting check of the dyadic search.
     max_steps : int or None
         Largest number of values to find.
+    kernel : {"rbf", "laplacian", "polynomial"}
+        The kernel whose parameter is searched.
+    offset : float
+        c of the polynomial kernel (x'y + c)^degree.
+    plus : tuple of (float, str, float) or None
+        A fixed kernel that is added: its weight, its name, and the value of its parameter.
     """
 
     n_clusters: int
@@ -54,6 +63,9 @@ class SearchSettings:
     seed: int = 0
     limiting: str | None = None
     max_steps: int | None = None
+    kernel: str = "rbf"
+    offset: float = 1.0
+    plus: tuple[float, str, float] | None = None
 
     def __post_init__(self) -> None:
         _whole("The number of clusters k", self.n_clusters, 1)
@@ -72,31 +84,77 @@ class SearchSettings:
         if isinstance(self.start, str):
             _one_of("The start", self.start, STARTS)
         elif not (math.isfinite(self.start) and self.start > 0):
-            raise InputError(f"The start is σ = {self.start}; it must be a positive number.")
+            raise InputError(f"The start is {self.symbol} = {self.start}; it must be a positive number.")
+        self._check_kernel()
+
+    def _check_kernel(self) -> None:
+        _one_of("The kernel", self.kernel, KERNELS)
+        if not math.isfinite(self.offset):
+            raise InputError(f"The polynomial kernel's constant c is {self.offset}; it must be a number.")
+        if self.plus is not None:
+            weight, kernel, value = self.plus
+            _one_of("The kernel that is added", kernel, KERNELS)
+            _positive("The weight of the kernel that is added", weight)
+            _positive(f"The {'degree' if kernel == 'polynomial' else 'σ'} of the kernel that is added", value)
+            if self.method == "dyadic":
+                raise InputError("The method is dyadic, and a sum of kernels has no such search; choose certified.")
+        if self.start == "bound" and not self.plain:
+            raise InputError("The start is Theorem 1's bound, which is for the RBF kernel; choose another start.")
+
+    @property
+    def plain(self) -> bool:
+        """Whether the kernel is the RBF kernel alone, for which Theorem 1 and the recommendation are."""
+        return self.kernel == "rbf" and self.plus is None
+
+    @property
+    def symbol(self) -> str:
+        """What the searched parameter is called."""
+        return "degree" if self.kernel == "polynomial" else "σ"
+
+    @property
+    def kernel_title(self) -> str:
+        """The kernel in a word or two ("RBF", "RBF + Laplacian")."""
+        return KERNEL_TITLES[self.kernel] + ("" if self.plus is None else f" + {KERNEL_TITLES[self.plus[1]]}")
 
     @property
     def deciding(self) -> dict[str, Any]:
         """The values that can change the path: only the dyadic search has levels and limiting checks."""
         values = asdict(self)
+        if "polynomial" not in (self.kernel, self.plus and self.plus[1]):
+            del values["offset"]
         return values if self.method == "dyadic" else {**values, "limiting": None, "depths": (1,)}
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """Data and search: everything needed to do a run again."""
+    """Data and search: everything needed to do a run again, and the methods that it is compared with."""
 
     data: DataSpec
     search: SearchSettings
+    compare: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.compare:
+            _one_of("A method to compare with", name, OFFERED)
+        object.__setattr__(self, "compare", tuple(name for name in OFFERED if name in self.compare))
+
+    @property
+    def comparisons(self) -> tuple[str, ...]:
+        """Everything that is carried out beside the search: the recommendation where it applies, then `compare`."""
+        return (RECOMMENDED, *self.compare) if self.search.plain else self.compare
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        return {"data": self.data.to_dict(), "search": asdict(self.search)}
+        return {"data": self.data.to_dict(), "search": asdict(self.search), "compare": list(self.compare)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunSettings:
         """Rebuild from `to_dict`."""
         search = dict(values["search"])
-        return cls(DataSpec.from_dict(values["data"]), SearchSettings(**{**search, "depths": tuple(search["depths"])}))
+        search["depths"] = tuple(search["depths"])
+        plus = search.get("plus")
+        search["plus"] = None if plus is None else tuple(plus)
+        return cls(DataSpec.from_dict(values["data"]), SearchSettings(**search), tuple(values.get("compare", ())))
 
     def to_query(self) -> dict[str, str]:
         """Return the values for the address; the ones at their defaults are left out, except data and k."""
@@ -108,11 +166,15 @@ class RunSettings:
         for name in ("missing", "scaling"):
             if getattr(self.data, name) != _default(DataSpec, name):
                 query[name] = getattr(self.data, name)
-        for name in ("method", "start", "init", "n_init", "seed", "limiting", "max_steps"):
+        for name in ("method", "start", "init", "n_init", "seed", "limiting", "max_steps", "kernel", "offset"):
             if getattr(self.search, name) != _default(SearchSettings, name):
                 query[name] = str(getattr(self.search, name))
         if self.search.depths != _default(SearchSettings, "depths"):
             query["depths"] = ",".join(str(depth) for depth in self.search.depths)
+        if self.search.plus is not None:
+            query["plus"] = ",".join(str(part) for part in self.search.plus)
+        if self.compare:
+            query["compare"] = ",".join(self.compare)
         return query
 
     @classmethod
@@ -133,13 +195,20 @@ class RunSettings:
             data["label"] = query["label"] or None
         data |= {name: query[name] for name in ("missing", "scaling") if name in query}
         search: dict[str, Any] = {"n_clusters": _integer("k", query["k"])}
-        search |= {name: query[name] for name in ("method", "init", "limiting") if name in query}
+        search |= {name: query[name] for name in ("method", "init", "limiting", "kernel") if name in query}
         search |= {name: _integer(name, query[name]) for name in ("n_init", "seed", "max_steps") if name in query}
         if "start" in query:
-            search["start"] = query["start"] if query["start"] in STARTS else _float("start", query["start"])
+            allowed = f"{', '.join(STARTS)} or a positive number"
+            start = query["start"]
+            search["start"] = start if start in STARTS else _float("start", start, allowed)
         if "depths" in query:
             search["depths"] = tuple(_integer("depths", depth) for depth in query["depths"].split(","))
-        return cls(DataSpec.from_dict(data), SearchSettings(**search))
+        if "offset" in query:
+            search["offset"] = _float("offset", query["offset"], "a number")
+        if "plus" in query:
+            search["plus"] = _term(query["plus"])
+        compare = tuple(name for name in query.get("compare", "").split(",") if name)
+        return cls(DataSpec.from_dict(data), SearchSettings(**search), compare)
 
 
 def content_key(data_hash: str, search: SearchSettings) -> str:
@@ -169,6 +238,11 @@ def _whole(what: str, value: object, low: int, high: int | None = None) -> None:
     raise InputError(f"{what} is {value}; it must be a whole number {allowed}.")
 
 
+def _positive(what: str, value: object) -> None:
+    if not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise InputError(f"{what} is {value}; it must be a positive number.")
+
+
 def _one_of(what: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise InputError(f"{what} is {value!r}; it must be one of {', '.join(allowed)}.")
@@ -181,12 +255,19 @@ def _integer(name: str, text: str) -> int:
         raise InputError(f"The address has {name}={text}; it must be a whole number.") from None
 
 
-def _float(name: str, text: str) -> float:
+def _float(name: str, text: str, allowed: str) -> float:
     try:
         return float(text)
     except ValueError:
-        allowed = ", ".join(STARTS)
-        raise InputError(f"The address has {name}={text}; it must be {allowed} or a positive number.") from None
+        raise InputError(f"The address has {name}={text}; it must be {allowed}.") from None
+
+
+def _term(text: str) -> tuple[float, str, float]:
+    parts = text.split(",")
+    allowed = "a weight, a kernel and its parameter, such as 0.5,laplacian,2"
+    if len(parts) != 3:
+        raise InputError(f"The address has plus={text}; it must be {allowed}.")
+    return _float("plus", parts[0], allowed), parts[1], _float("plus", parts[2], allowed)
 
 
 def _columns(text: str) -> tuple[str, ...]:
@@ -197,3 +278,11 @@ def _columns(text: str) -> tuple[str, ...]:
     if not isinstance(columns, list) or not all(isinstance(column, str) for column in columns):
         raise InputError("The address has a list of columns that can't be read; choose the columns at the left.")
     return tuple(columns)
+
+
+def comparison_key(name: str, data_hash: str, search: SearchSettings) -> str:
+    """Return the key under which a method's result is found again: what it depends on, and the library's version."""
+    start = "random" if search.init == "random" else "k-means++"
+    own = {"k": search.n_clusters, "seed": search.seed} | ({} if name == RECOMMENDED else {"init": start})
+    content = {"method": name, "data": data_hash, **own, "version": library_version()}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

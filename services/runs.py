@@ -20,7 +20,7 @@ import time
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,12 +74,16 @@ class LostRun(Exception):
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a search is: level of the hierarchy, bandwidth, and the share of the log-sigma range covered (0 to 1)."""
+    """Where a search is: level of the hierarchy, bandwidth, and the share of the log-sigma range covered (0 to 1).
+
+    After the search, `beside` says what is carried out beside it, in words, and `share` how much of that is done.
+    """
 
     level: int
     n_levels: int
     sigma: float
     share: float
+    beside: str = ""
 
 
 @dataclass(frozen=True)
@@ -176,6 +180,19 @@ class RunStore:
             )
             return run_id
 
+    def ask_beside(self, run_id: str, settings: RunSettings) -> None:
+        """Ask for more beside the path: a finished run is queued again, an active one has it added to the rest."""
+        with self._database.transaction() as db:
+            row = self._row(db, run_id)
+            if row is None:
+                return
+            if self._state(row) == "finished":
+                self._reopen(db, run_id, settings)
+            else:
+                asked = RunSettings.from_dict(json.loads(row["settings"]))
+                both = replace(asked, compare=asked.compare + settings.compare)
+                db.execute("UPDATE runs SET settings = ? WHERE id = ?", (json.dumps(both.to_dict()), run_id))
+
     def resume(self, run_id: str) -> bool:
         """Queue a run that stopped early again; False where it is active, finished or unknown."""
         with self._database.transaction() as db:
@@ -259,6 +276,10 @@ class RunStore:
     def set_bound(self, run_id: str, owner: str, bound: float | None, note: str) -> None:
         """Keep Theorem 1's bound, or why there is none."""
         self._change(run_id, owner, "lower_bound = ?, lower_bound_note = ?", (bound, note))
+
+    def set_ends(self, run_id: str, owner: str, ends: Sequence[LevelEnd]) -> None:
+        """Keep how the levels ended: the path is complete, while more is carried out beside it."""
+        self._change(run_id, owner, "ends = ?", (_pack_ends(ends),))
 
     def append(
         self,

@@ -54,7 +54,7 @@ def harden(
         sentence = f"The file is larger than {limit}, the most that is taken; upload a smaller one."
         return Response(too_large(sentence), mimetype="application/json")
 
-    add_headers(server, script_hashes)
+    add_headers(server, script_hashes, services.settings.frame_ancestors)
 
     @server.get("/healthz")
     def answer_health() -> Any:

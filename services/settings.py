@@ -50,6 +50,8 @@ class Settings:
     secret_key : str or None
         Key for signed cookies and handles; None to keep a random one in `data_dir`.
     log_level : str
+    frame_ancestors : str
+        Pages that may show this one in a frame, as in a Content-Security-Policy; nobody's by default.
     """
 
     host: str = "127.0.0.1"
@@ -63,6 +65,7 @@ class Settings:
     memory_limit: str | None = None
     secret_key: str | None = None
     log_level: str = "INFO"
+    frame_ancestors: str = "'none'"
 
     @property
     def max_upload_bytes(self) -> int:
@@ -104,6 +107,7 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         "memory_limit": _size,
         "secret_key": str,
         "log_level": _log_level,
+        "frame_ancestors": _sources,
     }
     return Settings(**{name: readers[name](text) for name, text in given.items() if text})
 
@@ -134,6 +138,14 @@ def _folder(text: str) -> Path:
     if path.exists() and not path.is_dir():
         raise InputError(f"OFFGRID_DATA_DIR is {text!r}, which is a file; give a folder.")
     return path
+
+
+def _sources(text: str) -> str:
+    if not text.isprintable() or set(text) & set(";,"):
+        raise InputError(
+            f"OFFGRID_FRAME_ANCESTORS is {text!r}; give origins with blanks between them, such as https://example.org."
+        )
+    return text
 
 
 def _log_level(text: str) -> str:

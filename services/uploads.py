@@ -93,6 +93,10 @@ class UploadStore:
         """
         name = shown_name(filename)
         table = self._read_file(content, name=name, max_rows=self.max_rows, max_bytes=self.max_bytes)
+        return self.keep(name, table)
+
+    def keep(self, name: str, table: Table) -> Upload:
+        """Keep a table that is read already, under a name fit to be shown."""
         upload = Upload(secrets.token_urlsafe(_ID_BYTES), name, table, time.time())
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(prefix=_NEW, dir=self.folder))

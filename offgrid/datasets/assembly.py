@@ -30,6 +30,7 @@ def assemble(
     limits: Limits,
     *,
     label: str | None = None,
+    why_label: str = "given by the file",
     image_shape: tuple[int, int] | None = None,
     numbered: bool = True,
 ) -> Table:
@@ -45,6 +46,8 @@ def assemble(
     limits : Limits
     label : str or None
         The label column where the file itself says it (NPZ); else it is looked for.
+    why_label : str
+        How the column in `label` is known, as a part of a sentence.
     image_shape : tuple of int or None
     numbered : bool
         Whether a nameless first column that counts 1, 2, 3 … is taken for row numbers: in text, not in arrays.
@@ -53,8 +56,8 @@ def assemble(
     limits.check_shape(n_rows, len(columns))
     if n_rows < 2:
         raise InputError(f"{name} has {counted(n_rows, 'row')} of data: at least two are needed.")
-    columns, label, why_label = _with_roles(name, columns, n_rows, label, numbered)
-    report = _report(columns, n_rows, label, why_label, notes)
+    columns, label, why = _with_roles(name, columns, n_rows, label, numbered)
+    report = _report(columns, n_rows, label, why or why_label, notes)
     costly = report.n_incomplete > _DROP_SHARE * n_rows
     return Table(name, tuple(columns), n_rows, report, missing="median" if costly else "drop", image_shape=image_shape)
 
@@ -62,9 +65,9 @@ def assemble(
 def _with_roles(
     name: str, columns: Sequence[Column], n_rows: int, label: str | None, numbered: bool
 ) -> tuple[list[Column], str | None, str]:
-    """Give each column its role; return the label column and how it was found."""
+    """Give each column its role; return the label column and how it was found, empty where it was given."""
     marked = [_ignored(column, numbered and i == 0, columns, n_rows) for i, column in enumerate(columns)]
-    why = "given by the file"
+    why = ""
     if label is None:
         open_columns = [column for column in marked if column.role != "ignored" or column.kind == "text"]
         label, why = recognise(open_columns, n_rows)

@@ -6,6 +6,7 @@ Memory: one float64 matrix each, n * d * 8 bytes; `scaled` makes a second one.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -66,6 +67,24 @@ class Points:
     def n_classes(self) -> int | None:
         """Number of classes, None without labels."""
         return None if self.y is None else len(self.class_names)
+
+    @cached_property
+    def likely_image_shape(self) -> tuple[int, int] | None:
+        """Height and width of rows that are, or look like, pictures: `image_shape`, or a square of pixels.
+
+        Pixels are numbers from 0 to 1, or whole ones from 0 to 255, in 16 columns or more, most of which vary over a
+        quarter of that and come near 0. Ask this of points that are not scaled.
+        """
+        if self.image_shape is not None:
+            return self.image_shape
+        side = math.isqrt(self.X.shape[1])
+        if side < 4 or side * side != self.X.shape[1] or self.X.min() != 0.0:
+            return None
+        top = self.X.max()
+        pixels = 0.0 < top <= 1.0 or (top <= 255.0 and bool((np.floor(self.X) == self.X).all()))
+        begins = self.X.min(axis=0) < 0.05 * top
+        varied = np.ptp(self.X, axis=0) > 0.25 * top
+        return (side, side) if pixels and begins.mean() > 0.5 and varied.mean() > 0.5 else None
 
     @cached_property
     def hash(self) -> str:

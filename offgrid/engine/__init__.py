@@ -11,7 +11,7 @@ def warmup() -> None:
     import numpy as np
 
     from offgrid.engine import assignment, descent, neighbours
-    from offgrid.engine.pairs import Pairs
+    from offgrid.engine.pairs import MixedPairs, Pairs
     from offgrid.engine.partition import Partition
     from offgrid.engine.percentile import low_percentile
     from offgrid.engine.powers import PowerOfKernel
@@ -31,6 +31,8 @@ def warmup() -> None:
     pairs.row(0)
     pairs.exponents()
     pairs.triangle()
+    Pairs.from_points(points, manhattan=True).exponents()
+    MixedPairs(pairs, 0.5, np.full((4, 4), 0.5), 0.0).all_sums(partition, 1.0)
     low_percentile(pairs)
     PowerOfKernel(pairs, partition, 1.0).refine(moved=False, checked=np.ones(4, dtype=bool))
     neighbours.closest_pair(pairs)

@@ -41,7 +41,7 @@ class Chain(NamedTuple):
     Attributes
     ----------
     limit : bool
-        Whether the far end is t = 0: everything is then in terms of (1 - exp(t L)) / t.
+        Whether the far end is the limit t = 0: everything is then in terms of (1 - exp(t L)) / t.
     rows : ndarray of int64, shape (m,)
     shares : ndarray of float64, shape (k,)
         1 / n_j, 0 for an empty cluster.
@@ -80,12 +80,15 @@ class Chain(NamedTuple):
 
 @exact
 def open_rows(
-    labels: Any, shares: Any, far_t: float, far_sums: Any, far_slopes: Any, far_self: Any, far_self_slopes: Any,
+    labels: Any, shares: Any, limit: bool,
+    far_t: float, far_sums: Any, far_slopes: Any, far_self: Any, far_self_slopes: Any,
     near_t: float, near_sums: Any, near_slopes: Any, near_self: Any, near_self_slopes: Any,
 ) -> Any:  # fmt: skip
-    """Return for each row, (n,), whether it may move somewhere between two evaluations of all rows."""
+    """Return for each row, (n,), whether it may move somewhere between two evaluations of all rows.
+
+    `limit` says that the far end is t = 0 with the sums to which others tend over t.
+    """
     n, k = near_sums.shape
-    limit = far_t == 0.0
     far_norms, near_norms = np.empty((2, k)), np.empty((2, k))
     m.to_means(limit, far_t, m.squares(shares), far_self, far_self_slopes, far_norms[0], far_norms[1])
     m.to_means(limit, near_t, m.squares(shares), near_self, near_self_slopes, near_norms[0], near_norms[1])
@@ -115,7 +118,7 @@ def rows_open_before(
     result = np.ones(n, dtype=np.bool_)
     if far_t == 0.0:
         return result
-    ratio, width = far_t / near_t, near_t - far_t
+    ratio, width = min(far_t / near_t, 1.0), near_t - far_t
     norms, norm_slopes, raised = np.empty(k), np.empty(k), np.empty(k)
     m.to_means(False, near_t, m.squares(shares), self_sums, self_slopes, norms, norm_slopes)
     for j in range(k):
@@ -131,7 +134,7 @@ def rows_open_before(
 
 @exact
 def new_chain(shares: Any, rows: Any, limit: bool) -> Chain:
-    """Return an empty chain for the open rows of an interval whose far end is t = 0 (`limit`) or above."""
+    """Return an empty chain for the open rows of an interval; `limit` as in `open_rows`."""
     m, k = rows.shape[0], shares.shape[0]
     slots = np.empty(_CAPACITY, dtype=np.int64)
     left = np.empty((_CAPACITY, m), dtype=np.bool_)
@@ -260,9 +263,11 @@ def _where_to_look(chain: Chain, crossing: float, rtol: float) -> float:
     near_slot = chain.slots[chain.counts[LENGTH] - 1]
     far_t, near_t = chain.t[chain.slots[chain.counts[LENGTH] - 2]], chain.t[near_slot]
     if crossing < 0.0 or chain.halve[near_slot]:
+        if near_t < 0.0:
+            return -np.sqrt(far_t * near_t)
         return np.sqrt(far_t * near_t) if far_t > 0.0 else near_t / 4.0
     t = far_t + (near_t - far_t) * crossing
-    step = 0.8 * rtol * t
+    step = 0.8 * rtol * abs(t)
     return min(max(t, far_t + step), near_t - step)
 
 
@@ -325,7 +330,7 @@ def next_look(chain: Chain, labels: Any, largest: float, rtol: float) -> int:
         far_t, near_t = chain.t[chain.slots[length - 2]], chain.t[chain.slots[length - 1]]
         n_left, crossing = _certify(chain, labels)
         if n_left > 0:
-            narrow = near_t <= far_t * (1.0 + rtol)
+            narrow = near_t <= far_t * (1.0 + rtol) if near_t > 0.0 else far_t >= near_t * (1.0 + rtol)
             # a tie in ordinary k-means itself cannot be told apart from a move at any bandwidth
             flat = far_t == 0.0 and near_t * largest < FLAT
             if narrow and _moves_at_far_end(chain, labels):

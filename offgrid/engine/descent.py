@@ -1,5 +1,9 @@
 """The descent of the certified search from one t to smaller ones, interval by interval.
 
+Where the kernel flattens on the way, t > 0 falls to 0 and L <= 0. Where it sharpens, as a polynomial kernel does with
+its degree, t < 0 falls from minus the degree on, and L >= 0: the same descent, with t L <= 0 and sums convex in t; only
+what is a ratio of two t is turned round, and there is no end at 0.
+
 Entry points: `far_end` (how far to look ahead) and `descend`, the whole search as one compiled routine, for data so
 small that calls and allocations would cost more than the arithmetic. Memory: four (n, k) float64.
 """
@@ -29,6 +33,9 @@ def far_end(near_t: float, crossing: float, mean: float, ratio: float, stop_t: f
     where no margin seems to vanish before and the kernel is flat enough for that to be likely.
     """
     flat = near_t * mean < 1.0 and crossing < 0.3 * near_t
+    if near_t < 0.0:
+        wanted = ratio if crossing == -np.inf else max((crossing / near_t) ** 1.3, _NARROWEST)
+        return max(near_t * min(wanted, ratio), stop_t)
     if stop_t == 0.0 and flat and near_t < next_limit_try:
         return 0.0
     wanted = ratio if crossing <= 0.0 else max((near_t / crossing) ** 1.3, _NARROWEST)
@@ -50,7 +57,7 @@ def worth_looking_at(n_open: int, n: int) -> bool:
 @exact
 def _evaluate(layout: Any, t: float, n_clusters: int) -> Any:
     """Return all rows' sums and slopes at t, (2, n, k); at 0 those to which they tend over t."""
-    if t > 0.0:
+    if t != 0.0:
         return all_sums(layout, t, n_clusters)
     n = layout.order.shape[0]
     sums = np.empty((2, n, n_clusters))
@@ -60,7 +67,7 @@ def _evaluate(layout: Any, t: float, n_clusters: int) -> Any:
 
 @exact
 def _entries_of(n: int, t: float) -> int:
-    return n * (n - 1) // 2 if t > 0.0 else n * n
+    return n * (n - 1) // 2 if t != 0.0 else n * n
 
 
 @exact
@@ -79,10 +86,12 @@ def descend(
     ratio, next_limit_try = WIDEST, np.inf
     uncertified, entries = 0, 0
     while near_t > stop_t:
-        if near_t * largest < FLAT:
+        if near_t > 0.0 and near_t * largest < FLAT:
             # margins are linear in t from here on: they shrink, and none that is quiet now can become a move
             return 0.0, stop_t, layout.labels, uncertified, entries
-        crossing = margins.predicted_crossing(near_t, layout.labels, shares, sums, slopes, self_sums, self_slopes)
+        crossing = margins.predicted_crossing(
+            near_t > 0.0, near_t, layout.labels, shares, sums, slopes, self_sums, self_slopes
+        )
         far_t = far_end(near_t, crossing, mean, ratio, stop_t, next_limit_try)
         if far_t == 0.0:
             next_limit_try = near_t / 4.0
@@ -99,7 +108,7 @@ def descend(
                 far_self = self_sums_of(far[0], layout.labels), self_sums_of(far[1], layout.labels)
                 rows = certificate.indices(
                     certificate.open_rows(
-                        layout.labels, shares, far_t, far[0], far[1], far_self[0], far_self[1],
+                        layout.labels, shares, far_t == 0.0, far_t, far[0], far[1], far_self[0], far_self[1],
                         near_t, sums, slopes, self_sums, self_slopes,
                     )
                 )  # fmt: skip

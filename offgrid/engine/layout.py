@@ -20,7 +20,9 @@ class Layout(NamedTuple):
     ----------
     held : int
         How L is at hand: `COMPUTED` from `points` and `features`, or in `matrix`, as a `SQUARE` or, in half the memory,
-        as the `TRIANGLE` of pairs i < j, row by row; its diagonal is 0.
+        as the `TRIANGLE` of pairs i < j, row by row; its diagonal is 0. The triangle is for -||x - y||**2 only.
+    manhattan : bool
+        Whether L is -||x - y||_1, not -||x - y||**2, where it is computed.
     matrix : ndarray of float64, shape (n, n), or (1, n (n - 1) / 2)
     points : ndarray of float64, shape (n, d)
     features : ndarray of float64, shape (d, m)
@@ -33,6 +35,7 @@ class Layout(NamedTuple):
     """
 
     held: int
+    manhattan: bool
     matrix: NDArray[np.float64]
     points: NDArray[np.float64]
     features: NDArray[np.float64]

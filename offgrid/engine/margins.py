@@ -5,6 +5,8 @@ with means a_j = S_j / n_j and centroids' squared norms c_j = B_j / n_j**2 it is
 ``plus = 2 a_own + c_j`` and ``minus = 2 a_j + c_own``. Where the far end is t = 0 the margin over t is used, made of
 ``(1 - exp(t L)) / t``, which is convex too, and for which the two change places.
 
+Intervals lie on either side of t = 0 (see `descent`): far is the smaller t, and `width` what near is above it.
+
 Entry points, all compiled: `to_means`, `row_margins`, `lower_bounds`, `first_open` (a cluster that a row may move to),
 `may_move_before` (what the near end alone says), `tied`, `crossing` (where the ends foretell a margin to vanish) and
 `predicted_crossing` (for all rows).
@@ -72,7 +74,7 @@ def may_move_before(
 
     What is added lies above its tangent. What is taken off is a mean of powers u**t, at t = ratio * near at most the
     power of the mean, a**ratio (Jensen): convex in t, and `raised` for the norms. So the bound, a straight line less a
-    convex function, is smallest at an end.
+    convex function, is smallest at an end. Below t = 0, where t L grows in size, a mean falls: `ratio` is 1 there.
     """
     to_own = 2.0 * (means[own] - mean_slopes[own] * width)
     near_own = 2.0 * means[own] - norms[own]
@@ -113,7 +115,10 @@ def tied(limit: bool, far_t: float, near_t: float, far: Any, near: Any, bounds: 
 
     That is so where clusters have rows equal to each other's: no cut, however narrow, would certify them.
     """
-    if near_t > _TIE_RATIO * far_t > 0.0:
+    if near_t < 0.0:
+        if far_t < _TIE_RATIO * near_t:
+            return False
+    elif near_t > _TIE_RATIO * far_t and (far_t > 0.0 or not limit):
         return False
     quiet = QUIET / near_t if limit else QUIET
     zero = TOLERANCE / near_t if limit else TOLERANCE
@@ -190,18 +195,21 @@ def to_means(limit: bool, t: float, shares: Any, sums: Any, slopes: Any, means: 
 
 @exact
 def predicted_crossing(
-    t: float, labels: Any, shares: Any, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any
+    over_t: bool, t: float, labels: Any, shares: Any, sums: Any, slopes: Any, self_sums: Any, self_slopes: Any
 ) -> float:
-    """Return the largest t below this one where a margin would vanish if margin / t were linear; 0 if none would."""
+    """Return the largest t below this one where a margin would vanish if it, or it over t, were linear.
+
+    0 if none would; below t = 0 minus infinity.
+    """
     k = shares.shape[0]
     means, mean_slopes, norms, norm_slopes = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     margins = np.empty((4, k))
-    to_means(True, t, squares(shares), self_sums, self_slopes, norms, norm_slopes)
-    best = 0.0
+    to_means(over_t, t, squares(shares), self_sums, self_slopes, norms, norm_slopes)
+    best = 0.0 if t > 0.0 else -np.inf
     for i in range(labels.shape[0]):
         own = labels[i]
-        to_means(True, t, shares, sums[i], slopes[i], means, mean_slopes)
-        row_margins(True, means, mean_slopes, norms, norm_slopes, own, margins)
+        to_means(over_t, t, shares, sums[i], slopes[i], means, mean_slopes)
+        row_margins(over_t, means, mean_slopes, norms, norm_slopes, own, margins)
         for j in range(k):
             value = margins[PLUS, j] - margins[MINUS, j]
             slope = margins[PLUS_SLOPE, j] - margins[MINUS_SLOPE, j]

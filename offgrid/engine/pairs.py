@@ -1,11 +1,13 @@
 """The pairs of a data set, as the kernels see them: the fixed exponents L of K(t) = exp(t L), stored or computed.
 
-Entry points: `Pairs.from_points(points)` (squared distances, stored or matrix-free), `Pairs.from_exponents(matrix)` and
-`way_to_hold`. Memory: n**2 float64 as a square, half of it as a triangle, n (d + k) where computed.
+Entry points: `Pairs.from_points(points)` (squared or Manhattan distances, stored or matrix-free),
+`Pairs.from_exponents(matrix)`, `MixedPairs` (a kernel of which a part does not change with t) and `way_to_hold`.
+Memory: n**2 float64 as a square, half of it as a triangle, n (d + k) where computed; n**2 more for a fixed part.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -60,6 +62,14 @@ def column_buffers(partition: Partition, edges: list[int], count: int) -> list[_
     return buffers
 
 
+def _by_cluster(
+    columns: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return columns sorted by their clusters, and where each cluster begins."""
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(clusters, minlength=n_clusters))))
+    return columns[np.argsort(clusters, kind="stable")], offsets
+
+
 class Pairs:
     """All pairs of n points: sums over them, and the count of kernel entries that were evaluated for it.
 
@@ -68,14 +78,23 @@ class Pairs:
     held : int
         How L is at hand, as in `Layout`.
     n : int
+    squared, manhattan : bool
+        Whether L is -||x - y||**2, or -||x - y||_1.
     all_rows : ndarray of int64, shape (n,)
         0 ... n - 1.
     entries : int
         Kernel entries evaluated so far; `passes` gives them in units of n**2.
+    points : ndarray of float64, shape (n, d)
+        In the unit of L; (n, 0) where only L is known.
     """
 
-    def __init__(self, matrix: _Floats | None, points: _Floats) -> None:
+    # Whether a part of the kernel does not change with t: what the compiled routines know, a layout, is then not all.
+    mixed = False
+
+    def __init__(self, matrix: _Floats | None, points: _Floats, *, manhattan: bool = False) -> None:
         self.held = COMPUTED if matrix is None else SQUARE
+        self.manhattan = manhattan
+        self.squared = matrix is None and not manhattan
         self.matrix = _NO_MATRIX if matrix is None else matrix
         self.points = points
         self.n = len(points)
@@ -85,9 +104,12 @@ class Pairs:
         self._laid_out: tuple[Partition | None, Any] = (None, None)
 
     @classmethod
-    def from_points(cls, points: _Floats, *, held: int = COMPUTED) -> Pairs:
-        """Pairs with L = -||x - y||**2 from a float64 array (n, d), held as `Layout` says."""
-        pairs = cls(None, np.ascontiguousarray(points, dtype=np.float64))
+    def from_points(cls, points: _Floats, *, held: int = COMPUTED, manhattan: bool = False) -> Pairs:
+        """Pairs with L = -||x - y||**2 from a float64 array (n, d), held as `Layout` says.
+
+        With `manhattan` L is -||x - y||_1, which is not held as a triangle.
+        """
+        pairs = cls(None, np.ascontiguousarray(points, dtype=np.float64), manhattan=manhattan)
         if held == SQUARE:
             pairs.matrix = pairs.exponents()
         elif held == TRIANGLE:
@@ -96,9 +118,10 @@ class Pairs:
         return pairs
 
     @classmethod
-    def from_exponents(cls, matrix: _Floats) -> Pairs:
-        """Pairs with any symmetric L, a float64 array (n, n)."""
-        return cls(np.ascontiguousarray(matrix, dtype=np.float64), np.zeros((len(matrix), 0)))
+    def from_exponents(cls, matrix: _Floats, points: _Floats | None = None) -> Pairs:
+        """Pairs with any symmetric L, a float64 array (n, n), and the points it is of, if there are any."""
+        points = np.zeros((len(matrix), 0)) if points is None else points
+        return cls(np.ascontiguousarray(matrix, dtype=np.float64), points)
 
     @property
     def worth_threads(self) -> bool:
@@ -114,8 +137,11 @@ class Pairs:
         """Return L as a new float64 array (n, n), or the stored one."""
         if self.held == SQUARE:
             return self.matrix
-        features = np.ascontiguousarray(self.points.T)
         matrix = np.empty((self.n, self.n))
+        if self.manhattan:
+            over_rows(lambda first, last: sums.fill_rows(self.in_order, matrix, first, last), self.n, self.n**2)
+            return matrix
+        features = np.ascontiguousarray(self.points.T)
         edges = equal_work(self.n)
 
         def above(chunk: int, end: int) -> None:
@@ -142,7 +168,8 @@ class Pairs:
         """An upper bound of |L|."""
         if self.held == SQUARE:
             return float(max(-self.matrix.min(), self.matrix.max()))
-        return float(((self.points.max(axis=0) - self.points.min(axis=0)) ** 2).sum())
+        ranges = self.points.max(axis=0) - self.points.min(axis=0)
+        return float(ranges.sum() if self.manhattan else (ranges**2).sum())
 
     @cached_property
     def mean(self) -> float:
@@ -151,6 +178,10 @@ class Pairs:
             # a few rows at a time: no second matrix
             step = max(_CHUNK // self.n, 1)
             return float(sum(np.abs(self.matrix[i : i + step]).sum() for i in range(0, self.n, step)) / self.n**2)
+        if self.manhattan:
+            # of n values in order, the i-th from 0 on is larger than i of them and smaller than n - 1 - i
+            weights = 2.0 * self.all_rows - (self.n - 1)
+            return float(2.0 * (weights @ np.sort(self.points, axis=0)).sum() / self.n**2)
         return float(2.0 * self.points.var(axis=0).sum())
 
     def exponents_of(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> _Floats:
@@ -159,7 +190,8 @@ class Pairs:
             return self.matrix[first, second]
         values = np.zeros(len(first))
         for column in self.points.T:
-            values -= (column[first] - column[second]) ** 2
+            difference = column[first] - column[second]
+            values -= np.abs(difference) if self.manhattan else difference**2
         return values
 
     @cached_property
@@ -172,8 +204,26 @@ class Pairs:
         if self.held == SQUARE:
             return self.matrix[index]
         out = np.empty(self.n)
-        sums.squared_distances(self.points[index], np.ascontiguousarray(self.points.T), 0, self.n, out)
+        sums.fill(self.in_order, index, 0, self.n, out)
         return out
+
+    def squared_distances(self, index: int) -> _Floats:
+        """Return what is proportional to squared distances between one row and all, shape (n,).
+
+        Where there are no points L stands in: as t -> 0 distances in feature space tend to those of the same form.
+        """
+        if self.squared or self.points.shape[1] == 0:
+            return np.maximum(self.diagonal - 2.0 * self.row(index) + self.diagonal[index], 0.0)
+        total: _Floats = ((self.points - self.points[index]) ** 2).sum(axis=1)
+        return total
+
+    def kernel_row(self, index: int, t: float) -> _Floats:
+        """Return the kernel between one row and all at t, shape (n,)."""
+        return np.exp(t * self.row(index))
+
+    def kernel_diagonal(self, t: float) -> _Floats:
+        """Return the kernel between each row and itself at t, shape (n,)."""
+        return np.exp(t * self.diagonal)
 
     def layout(self, partition: Partition) -> Layout:
         """Return what the compiled functions need; features are put in order, once for the partition used last."""
@@ -183,7 +233,7 @@ class Pairs:
 
     def _layout(self, order: NDArray[np.int64], offsets: NDArray[np.int64], labels: NDArray[np.int64]) -> Layout:
         features = _NO_MATRIX if self.held != COMPUTED else np.ascontiguousarray(self.points[order].T)
-        return Layout(self.held, self.matrix, self.points, features, order, offsets, labels)
+        return Layout(self.held, self.manhattan, self.matrix, self.points, features, order, offsets, labels)
 
     def all_sums(self, partition: Partition, t: float) -> tuple[_Floats, _Floats, _Floats, _Floats]:
         """Return sums of exp(t L) from each row to each cluster, and their t-derivatives, both (n, k).
@@ -206,8 +256,7 @@ class Pairs:
         self, columns: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters: int, t: float
     ) -> tuple[_Floats, _Floats]:
         """Return sums of exp(t L) from every row to some columns, by the columns' clusters, and their t-derivatives."""
-        order = columns[np.argsort(clusters, kind="stable")]
-        offsets = np.concatenate(([0], np.cumsum(np.bincount(clusters, minlength=n_clusters))))
+        order, offsets = _by_cluster(columns, clusters, n_clusters)
         return self._row_sums(self._layout(order, offsets, clusters), t, self.all_rows)
 
     def _row_sums(self, layout: Layout, t: float, rows: NDArray[np.int64]) -> tuple[_Floats, _Floats]:
@@ -264,3 +313,83 @@ class Pairs:
     def _run(self, work: Callable[[int, int], None], n_rows: int, entries: int) -> None:
         over_rows(work, n_rows, entries)
         self.entries += entries
+
+
+class MixedPairs(Pairs):
+    """Pairs of a kernel of which a part does not change with t: weight exp(t L) + exp(t rate) C.
+
+    The part with a rate is one that does not change either, but is measured in a unit that does. No entry of the kernel
+    may exceed 1.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        L.
+    weight : float
+    fixed : ndarray of float64, shape (n, n)
+        C, symmetric, none of it negative.
+    rate : float
+        With t rate <= 0.
+    """
+
+    mixed = True
+
+    def __init__(self, pairs: Pairs, weight: float, fixed: _Floats, rate: float) -> None:
+        super().__init__(None if pairs.held == COMPUTED else pairs.matrix, pairs.points, manhattan=pairs.manhattan)
+        self.held, self.squared, self.diagonal = pairs.held, pairs.squared, pairs.diagonal
+        self.weight = weight
+        self.fixed = np.ascontiguousarray(fixed)
+        self.rate = rate
+        self._fixed_sums: tuple[Partition | None, Any] = (None, None)
+
+    def kernel_row(self, index: int, t: float) -> _Floats:
+        """Return the kernel between one row and all at t, shape (n,)."""
+        return self.weight * super().kernel_row(index, t) + math.exp(t * self.rate) * self.fixed[index]
+
+    def kernel_diagonal(self, t: float) -> _Floats:
+        """Return the kernel between each row and itself at t, shape (n,)."""
+        return self.weight * super().kernel_diagonal(t) + math.exp(t * self.rate) * self.fixed.diagonal()
+
+    def all_sums(self, partition: Partition, t: float) -> tuple[_Floats, _Floats, _Floats, _Floats]:
+        """Return sums of the kernel as `Pairs.all_sums` does."""
+        totals, slopes, *_ = super().all_sums(partition, t)
+        labels = partition.labels
+        totals, slopes = self._with_fixed(totals, slopes, t, self._fixed(partition))
+        return totals, slopes, self_sums(totals, labels), self_sums(slopes, labels)
+
+    def cluster_sums(self, partition: Partition, t: float, rows: NDArray[np.int64]) -> tuple[_Floats, _Floats]:
+        """Return sums of the kernel as `Pairs.cluster_sums` does."""
+        return self._with_fixed(*super().cluster_sums(partition, t, rows), t, self._fixed(partition)[rows])
+
+    def sums_over(
+        self, columns: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters: int, t: float
+    ) -> tuple[_Floats, _Floats]:
+        """Return sums of the kernel as `Pairs.sums_over` does."""
+        both = super().sums_over(columns, clusters, n_clusters, t)
+        order, offsets = _by_cluster(columns, clusters, n_clusters)
+        return self._with_fixed(*both, t, self._sums_of_fixed(order, offsets))
+
+    def self_moments(self, partition: Partition, t: float, scale: float, order: int) -> _Floats:
+        """Return moments of the kernel as `Pairs.self_moments` does."""
+        powers = math.exp(t * self.rate) * (scale * self.rate) ** np.arange(order + 1)
+        inside = self_sums(self._fixed(partition), partition.labels)
+        return self.weight * super().self_moments(partition, t, scale, order) + powers[:, None] * inside
+
+    def _with_fixed(self, totals: _Floats, slopes: _Floats, t: float, fixed: _Floats) -> tuple[_Floats, _Floats]:
+        part = math.exp(t * self.rate) * fixed
+        return self.weight * totals + part, self.weight * slopes + self.rate * part
+
+    def _fixed(self, partition: Partition) -> _Floats:
+        """Return the sums of C from each row to each cluster, (n, k), worked out once for the partition used last."""
+        if self._fixed_sums[0] is not partition:
+            self._fixed_sums = (partition, self._sums_of_fixed(partition.order, partition.offsets))
+        return self._fixed_sums[1]
+
+    def _sums_of_fixed(self, order: NDArray[np.int64], offsets: NDArray[np.int64]) -> _Floats:
+        totals = np.empty((self.n, len(offsets) - 1))
+
+        def work(first: int, last: int) -> None:
+            sums.matrix_sums(self.fixed, order, offsets, totals, first, last)
+
+        over_rows(work, self.n, self.n * len(order))
+        return totals

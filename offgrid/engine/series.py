@@ -2,7 +2,7 @@
 
 Where few rows are left to look at, the clusters' own sums would cost most of a search; their Taylor series about the
 middle c of an interval of half-width h costs one pass over the pairs inside clusters, and every further t nothing. For
-L <= 0 the remainder after order p is at most (h / (c - h))**(p + 1) / sqrt(2 pi (p + 1)) times the number of pairs,
+t L <= 0 the remainder after order p is at most (h / (|c| - h))**(p + 1) / sqrt(2 pi (p + 1)) times the number of pairs,
 since exp(-x) x**p <= (p / e)**p: the order is chosen so that this is under the rounding of a sum.
 
 Entry points: `span` and `order_for` (where to expand and how far), `coefficients`, and the compiled `value_at`.
@@ -27,8 +27,9 @@ MAX_ORDER = 27
 @exact
 def span(t: float, lowest: float, highest: float) -> tuple[float, float]:
     """Return the middle and the half-width of an expansion that covers t, and all of lowest to highest if it can."""
-    if highest > lowest * _WIDEST:
-        half_width = t * (_WIDEST - 1.0) / (_WIDEST + 1.0)
+    wide = highest > lowest * _WIDEST if highest > 0.0 else lowest < highest * _WIDEST
+    if wide:
+        half_width = abs(t) * (_WIDEST - 1.0) / (_WIDEST + 1.0)
         return t, half_width
     return (lowest + highest) / 2.0, (highest - lowest) / 2.0
 
@@ -36,7 +37,7 @@ def span(t: float, lowest: float, highest: float) -> tuple[float, float]:
 @exact
 def order_for(centre: float, half_width: float) -> int:
     """Return the order after which the remainder is under rounding: one less than a multiple of 4, as moments come."""
-    least = math.ceil(math.log(_REMAINDER) / math.log(half_width / (centre - half_width)))
+    least = math.ceil(math.log(_REMAINDER) / math.log(half_width / (abs(centre) - half_width)))
     return max(least, 1) // 4 * 4 + 3
 
 

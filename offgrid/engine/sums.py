@@ -8,9 +8,12 @@ Entry points, all compiled (float64, GIL released, no n x n temporary); they wri
   `all_sums` does it all for small data.
 - `limit_sums`: the same sums of -L and -L**2 / 2, to which (1 - exp(t L)) / t and its t-derivative tend as t -> 0.
 - `self_moments`: M[p, x] = sum over y in the cluster of x of exp(t L(x, y)) L(x, y)**p.
+- `matrix_sums`: sums of a matrix's entries from rows to clusters, for the part of a kernel that does not change.
+- `fill_rows`: L itself.
 
 L comes from a stored matrix or is computed from features on the way, a block of columns at a time that stays in the
-nearest cache. Both ways give the same bits, so no decision depends on how the data are held.
+nearest cache. Both ways give the same bits, so no decision depends on how the data are held. Of t and L only the
+product counts, which is never above 0: both may have their signs turned.
 """
 
 from __future__ import annotations
@@ -58,6 +61,20 @@ def triangle_start(i: int, n: int) -> int:
 
 
 @exact
+def manhattan_distances(point: Any, features: Any, begin: int, end: int, out: Any) -> None:
+    """Write ``-||point - y||_1`` for columns begin..end-1 of `features` (d, n) to `out`."""
+    for f in range(features.shape[0]):
+        value = point[f]
+        column = features[f, begin:end]
+        if f == 0:
+            for j in range(end - begin):
+                out[j] = -abs(value - column[j])
+        else:
+            for j in range(end - begin):
+                out[j] -= abs(value - column[j])
+
+
+@exact
 def fill(layout: Any, row: int, begin: int, end: int, out: Any) -> None:
     """Write L between a row and columns begin..end-1 of the order to `out`."""
     columns = layout.order[begin:end]
@@ -72,8 +89,17 @@ def fill(layout: Any, row: int, begin: int, end: int, out: Any) -> None:
             column = columns[j]
             first, second = min(row, column), max(row, column)
             out[j] = values[np.uint64(triangle_start(first, n) + second)] if first < second else 0.0
+    elif layout.manhattan:
+        manhattan_distances(layout.points[row], layout.features, begin, end, out)
     else:
         squared_distances(layout.points[row], layout.features, begin, end, out)
+
+
+@exact
+def fill_rows(layout: Any, out: Any, first: int, last: int) -> None:
+    """Fill rows first..last-1 of `out`, (n, n), with L."""
+    for i in range(first, last):
+        fill(layout, i, 0, out.shape[1], out[i])
 
 
 @exact
@@ -206,6 +232,18 @@ def all_sums(layout: Any, t: float, n_clusters: int) -> Any:
     return sums
 
 
+@exact
+def matrix_sums(matrix: Any, order: Any, offsets: Any, sums: Any, first: int, last: int) -> None:
+    """Fill ``sums[first:last]``, (n, k), with each row's sums of `matrix`, (n, n), over columns sorted by cluster."""
+    for i in range(first, last):
+        values = matrix[i]
+        for cluster in range(sums.shape[1]):
+            total = 0.0
+            for j in range(offsets[cluster], offsets[cluster + 1]):
+                total += values[order[j]]
+            sums[i, cluster] = total
+
+
 @fast
 def _limit_row_sums(exponents: Any) -> tuple[float, float]:
     total, square = 0.0, 0.0
@@ -264,6 +302,12 @@ def _add_moments(exponents: Any, values: Any, t: float, scale: float, moments: A
 
 
 @exact
+def _negate(values: Any) -> None:
+    for j in range(values.shape[0]):
+        values[j] = -values[j]
+
+
+@exact
 def self_moments(layout: Any, t: float, scale: float, moments: Any, first: int, last: int) -> None:
     """Fill ``moments[first:last]``, (n, a multiple of 4), with sums of exp(t L) (scale L)**p over the pairs of a row.
 
@@ -271,14 +315,20 @@ def self_moments(layout: Any, t: float, scale: float, moments: Any, first: int, 
     """
     exponents = np.empty(BLOCK)
     values = np.empty(BLOCK)
+    # the product t L is what it is with both signs turned; odd powers of L change theirs
+    sign = -1.0 if t < 0.0 else 1.0
     for i in range(first, last):
         row = layout.order[i]
-        itself = layout.matrix[row, row] if layout.held == SQUARE else 0.0
-        value = exponential(t * itself)
+        itself = sign * layout.matrix[row, row] if layout.held == SQUARE else 0.0
+        value = exponential(sign * t * itself)
         for p in range(moments.shape[1]):
             moments[i, p] = value
             value *= max(itself * scale, _FAR)
         for begin in range(layout.offsets[layout.labels[row]], i, BLOCK):
             end = min(begin + BLOCK, i)
             fill(layout, row, begin, end, exponents)
-            _add_moments(exponents[: end - begin], values, t, scale, moments[i])
+            if sign < 0.0:
+                _negate(exponents[: end - begin])
+            _add_moments(exponents[: end - begin], values, sign * t, scale, moments[i])
+        if sign < 0.0:
+            _negate(moments[i, 1::2])

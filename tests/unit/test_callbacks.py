@@ -16,6 +16,7 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from callbacks import clusterings_panel, explore, export_menu, state
+from callbacks.clusterings_panel import Drawing
 from callbacks.fields import asked_from, settings_view
 from callbacks.path_panel import drawn_path
 from callbacks.settings_panel import checked, data_values, decoded, proposed_view
@@ -65,7 +66,8 @@ def flame(services: Services) -> Run:
 FIELD_VALUES: dict[str, Any] = {
     "data": "builtin:flame", "uploaded": {}, "columns": [], "column_options": [], "label": "auto", "missing": "drop",
     "scaling": "none", "k": 2, "init": "random", "seed": 0, "n_init": 1, "method": "certified", "depths": ["1", "2"],
-    "start": "percentile", "start_value": "", "limiting": "none", "max_steps": "",
+    "start": "percentile", "start_value": "", "limiting": "none", "max_steps": "", "kernel": "rbf", "offset": 1.0,
+    "sum_kernel": "rbf", "plus_weight": 0.5, "plus_kernel": "laplacian", "plus_value": 1.0, "compare": [],
 }  # fmt: skip
 
 
@@ -80,12 +82,22 @@ def test_every_field_counts() -> None:
     changed = {
         "columns": ["b"], "column_options": ["a", "b"], "label": "", "missing": "median", "scaling": "robust", "k": 4,
         "init": "k-means++", "seed": 3, "n_init": 2, "method": "dyadic", "depths": ["3", "1"], "start": "value",
-        "start_value": 0.5, "limiting": "movers", "max_steps": 9,
+        "start_value": 0.5, "limiting": "movers", "max_steps": 9, "kernel": "polynomial", "offset": 3.0,
+        "compare": ["mknn", "grid"],
     }  # fmt: skip
     assert asked_from({**FIELD_VALUES, **changed}) == RunSettings(
         DataSpec("builtin:flame", ("b",), None, "median", "robust"),
-        SearchSettings(4, "dyadic", (1, 3), 0.5, "k-means++", 2, 3, "movers", 9),
+        SearchSettings(4, "dyadic", (1, 3), 0.5, "k-means++", 2, 3, "movers", 9, "polynomial", 3.0),
+        ("grid", "mknn"),
     )
+
+
+def test_a_sum_of_kernels_takes_its_own_fields() -> None:
+    changed = {"kernel": "sum", "sum_kernel": "laplacian", "plus_kernel": "polynomial", "plus_value": 2, "offset": 4}
+    search = asked_from({**FIELD_VALUES, **changed}).search
+    assert (search.kernel, search.plus, search.offset) == ("laplacian", (0.5, "polynomial", 2.0), 4.0)
+    assert search.kernel_title == "Laplacian + Polynomial"
+    assert asked_from({**FIELD_VALUES, "plus_weight": ""}).search.plus is None, "hidden fields do not count"
 
 
 @pytest.mark.parametrize(
@@ -98,8 +110,8 @@ def test_every_field_counts() -> None:
         ({"k": 2.5}, "k is 2.5; it must be a whole number."),
         ({"k": "many"}, "k is 'many'; it must be a number."),
         ({"seed": -1}, "The seed is -1"),
-        ({"start": "value", "start_value": ""}, "The first σ is empty"),
-        ({"start": "value", "start_value": -2}, "The first σ is -2; it must be a positive number."),
+        ({"start": "value", "start_value": ""}, "The first value is empty"),
+        ({"start": "value", "start_value": -2}, "The first value is -2; it must be a positive number."),
         ({"depths": []}, "No depth is chosen"),
         ({"max_steps": 0}, "The step budget is 0"),
         ({"n_init": 0}, "The number of restarts is 0"),
@@ -256,13 +268,13 @@ def test_the_view_of_data_that_are_gone_still_has_its_path(services: Services) -
     assert view.title == "The data are not kept any more"
     assert len(view.path) == len(flame(services).path)
     assert drawn_path(view)["data"]
-    assert clusterings_panel.drawn_panes(services, view, None, 2, axes=("column:0", "column:1"), truth="clusters")
+    assert clusterings_panel.drawn_panes(services, view, lost, Drawing(("column:0", "column:1")))
 
 
 def test_panes_are_redrawn_only_when_something_in_them_differs(services: Services) -> None:
     run_data = {"id": flame(services).id, "query": FLAME.to_query()}
     view = state.result_view(services, FLAME, flame(services), None, WIDE)
-    wanted = clusterings_panel.signature(view, run_data, "clusters", ["column:0", "column:1"])
+    wanted = clusterings_panel.signature(view, run_data, {"axes": ["column:0", "column:1"], "truth": "clusters"})
     drawn = {"signature": wanted, "at": 0.0}
     assert clusterings_panel.is_due({}, wanted, view, None)
     assert not clusterings_panel.is_due(drawn, wanted, view, None)
@@ -288,7 +300,9 @@ def test_panels_show_as_much_as_the_page_knows_of(services: Services) -> None:
     assert cut is not None
     assert (len(cut.path), cut.path.ends, cut.state) == (2, {}, "running")
     for whole in ({}, {**known, "id": "another"}, {**known, "sigmas": [0.0] * 999}):
-        assert state.drawn_run(services, run_data, whole) == flame(services)
+        run = state.drawn_run(services, run_data, whole)
+        assert run is not None
+        assert run.path.found == flame(services).path.records
 
 
 # Files ---------------------------------------------------------------------------------------------------------------
@@ -302,7 +316,11 @@ def test_the_path_is_saved_as_csv(services: Services) -> None:
     file = export_menu.exported(services, ids.EXPORT_PATH_CSV, run_data_of(services), None)
     assert file.name == "flame-k2-path.csv"
     rows = list(csv.DictReader(io.StringIO(file.text)))
-    assert [float(row["sigma"]) for row in rows] == [found.sigma for found in flame(services).path.records]
+    found, beside = rows[:-1], rows[-1]
+    assert [float(row["sigma"]) for row in found] == [record.sigma for record in flame(services).path.records]
+    assert [row["recommended"] for row in rows] == ["false"] * len(found) + ["true"]
+    recommended = services.compared(FLAME)["recommended"]
+    assert (float(beside["sigma"]), beside["level"]) == (recommended.choice.sigma, "0")
 
 
 def test_labels_are_those_of_the_active_value(services: Services) -> None:
@@ -316,7 +334,8 @@ def test_labels_are_those_of_the_active_value(services: Services) -> None:
 def test_the_run_is_saved_as_json(services: Services) -> None:
     file = export_menu.exported(services, ids.EXPORT_RUN_JSON, run_data_of(services), None)
     values = json.loads(file.text)
-    assert len(values["records"]) == len(flame(services).path)
+    assert len(values["records"]) == len(flame(services).path) + 1
+    assert values["recommended"]["reason"].startswith("its clustering keeps near neighbours together best")
     assert values["search"]["n_clusters"] == 2
     assert (values["data"]["scaling"], values["state"]) == ("none", "finished")
 

@@ -64,7 +64,7 @@ def bounds_between(far, near, partition):
 
 
 def open_rows(far, near, partition):
-    return np.flatnonzero(certified._open_rows(partition, far, near))
+    return np.flatnonzero(certified._open_rows(partition, far, near, limit=far.t == 0.0))
 
 
 def between(sigma, ratio):

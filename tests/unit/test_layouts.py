@@ -14,7 +14,7 @@ import pytest
 from dash.development.base_component import Component
 
 from figures.path import path_figure
-from layouts import clusterings_panel, explore, ids, path_panel, settings_panel, summary, table_panel
+from layouts import clusterings_panel, explore, ids, path_panel, settings_panel, summary, table_panel, tabs
 from layouts.clusterings_panel import AxesView
 from layouts.export_menu import labels_item
 from layouts.shell import shell
@@ -253,6 +253,19 @@ class TestTable:
     def test_the_frame_is_as_high_as_its_rows_up_to_fourteen(self) -> None:
         assert table_panel.frame_style(9) == {"--table-height": f"{40 + 9 * 36 + 2}px"}
         assert table_panel.frame_style(900) == table_panel.frame_style(14)
+
+
+class TestTabs:
+    TABS = (tabs.Tab("table", "Table", "rows", "filter"), tabs.Tab("flow", "Flow", "bands"))
+
+    def test_each_tab_has_its_content_and_its_own_controls(self) -> None:
+        line, *panels = tabs.panel(self.TABS, "flow").children
+        assert [text_of(tab) for tab in line.children] == ["Table", "Flow"]
+        assert [(one.value, text_of(one)) for one in panels] == [("table", "filterrows"), ("flow", "bands")]
+
+    @pytest.mark.parametrize(("asked", "opened"), [("flow", "flow"), ("nonsense", "table"), ("", "table")])
+    def test_an_address_opens_a_tab_that_there_is(self, asked: str, opened: str) -> None:
+        assert tabs.panel(self.TABS, asked).value == opened
 
 
 class TestSettings:
