@@ -63,7 +63,7 @@ class Settings:
     slots: int = 2
     threads: int | None = None
     memory_limit: str | None = None
-    secret_key: str | None = None
+    secret_key: str | None = field(default=None, repr=False)
     log_level: str = "INFO"
     frame_ancestors: str = "'none'"
 
