@@ -45,15 +45,18 @@ def update(app: Dash, output: str, **values: Any) -> dict[str, Any]:
     """Return an update as a page sends it, of the first callback that writes this output."""
     name, callback = next((name, one) for name, one in app.callback_map.items() if output in name and "callback" in one)
     items = {
-        kind: [{**spec, "value": values.get(f"{spec['id']}.{spec['property']}")} for spec in callback[kind]]
+        kind: [
+            [] if spec["id"].startswith("{") else {**spec, "value": values.get(f"{spec['id']}.{spec['property']}")}
+            for spec in callback[kind]
+        ]
         for kind in ("inputs", "state")
     }
     several = isinstance(callback["output"], list)
     outputs = [
-        {"id": one.component_id, "property": one.component_property}
+        [] if isinstance(one.component_id, dict) else {"id": one.component_id, "property": one.component_property}
         for one in (callback["output"] if several else [callback["output"]])
     ]
-    first = items["inputs"][0]
+    first = next(item for item in items["inputs"] if item)
     changed = [f"{first['id']}.{first['property']}"]
     return {"output": name, "outputs": outputs if several else outputs[0], **items, "changedPropIds": changed}
 
