@@ -41,7 +41,7 @@ audit: $(VENV)/bin/pip ## look for known weaknesses in the pinned versions (asks
 	@$(VENV)/audit/bin/python -m pip install -qq pip-audit
 	@for file in requirements.txt requirements-dev.txt; do \
 	    echo "Auditing $$file"; \
-	    $(VENV)/audit/bin/pip-audit --requirement $$file --no-deps --disable-pip --progress-spinner off || failed=1; \
+	    $(VENV)/audit/bin/pip-audit --requirement $$file --no-deps --disable-pip --strict --progress-spinner off || failed=1; \
 	done; \
 	if [ -n "$$failed" ]; then \
 	    echo "The audit found something, or could not ask. docs/security.md says what to do in either case." >&2; exit 1; \

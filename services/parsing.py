@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import suppress
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 from typing import IO, Any, Protocol
@@ -277,8 +278,18 @@ def _answer(out: IO[bytes], request: dict[str, Any], content: bytes) -> None:
     out.flush()
 
 
+class _WithoutPandas(MetaPathFinder):
+    """Arrow imports pandas wherever it is installed, which takes longer than to read most files, and is not needed."""
+
+    def find_spec(self, fullname: str, _path: object = None, _target: object = None) -> None:
+        """Say that there is no pandas, and leave everything else to the others."""
+        if fullname == "pandas":
+            raise ModuleNotFoundError("pandas is not used here", name=fullname)
+
+
 def main() -> int:
     """Read the one file that comes, answer, and end; without a file, when whoever started this process has ended."""
+    sys.meta_path.insert(0, _WithoutPandas())
     import pyarrow.parquet  # noqa: F401 - imported ahead, while nobody waits
 
     read_table(b"x,y\n1,2\n3,4\n", name="first.csv")  # has the libraries import the rest
