@@ -171,6 +171,8 @@
 
     window.dash_clientside = Object.assign({}, window.dash_clientside);
     window.dash_clientside.offgrid = Object.assign({}, window.dash_clientside.offgrid, {
+        copied,
+
         /* The path comes first: the clusterings are asked for once it is on the screen. */
         awaitPath(_figure, drawn) {
             if (drawn) {

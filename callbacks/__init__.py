@@ -7,7 +7,9 @@ from dash import Dash
 from callbacks import (
     background,
     clusterings_panel,
+    code_tab,
     compare_tab,
+    experiments,
     explore,
     export_menu,
     flow_tab,
@@ -16,6 +18,7 @@ from callbacks import (
     kernel_tab,
     learn,
     path_panel,
+    profile_tab,
     settings_panel,
     shell,
     summary,
@@ -30,6 +33,7 @@ def register_all(app: Dash, services: Services) -> None:
     gate.register(app)
     shell.register(app)
     explore.register(app, services)
+    experiments.register(app, services.settings)
     settings_panel.register(app, services)
     kernel_section.register(app)
     background.register(app, services.settings)
@@ -40,6 +44,8 @@ def register_all(app: Dash, services: Services) -> None:
     tabs.register(app)
     flow_tab.register(app, services)
     kernel_tab.register(app, services)
+    profile_tab.register(app, services)
+    code_tab.register(app, services)
     compare_tab.register(app, services)
     export_menu.register(app, services)
     learn.register(app)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
@@ -10,7 +9,7 @@ from uuid import uuid4
 from dash import ClientsideFunction, Dash, Input, Output
 
 from layouts import ids
-from services import logs
+from services.processes import carry_out
 from services.settings import Settings
 
 Send = Callable[[tuple[Any, ...]], None]
@@ -29,19 +28,8 @@ def register(app: Dash, settings: Settings) -> None:
     )
     def update_run_in_background(send: Send, asked: dict[str, Any] | None) -> str:
         if asked:
-            carry_out(str(asked["id"]), settings, send)
+            carry_out(str(asked["id"]), settings, lambda version: send((version,)))
         return uuid4().hex
 
     # Not an output of `DONE`'s: whatever takes it as an input would wait until the search is over.
     app.clientside_callback(ClientsideFunction("offgrid", "tick"), Input(ids.DONE, "data"), prevent_initial_call=True)
-
-
-def carry_out(run_id: str, settings: Settings, send: Send) -> None:
-    """Carry the run out in this process, which is a job's. Failures end in the store and in the log."""
-    from services.context import Services
-    from services.jobs import execute, parent_watch
-
-    logs.set_up(settings.log_level)
-    if settings.threads is not None:
-        os.environ["OFFGRID_THREADS"] = str(settings.threads)
-    execute(run_id, Services(settings), lambda version: send((version,)), parent_lives=parent_watch())

@@ -15,6 +15,7 @@ from callbacks.clusterings_panel import axes_view, framed_panes
 from callbacks.fields import data_cards, settings_view
 from callbacks.path_panel import drawn_path
 from callbacks.state import (
+    GONE,
     Look,
     known_points,
     parse_selection,
@@ -26,11 +27,9 @@ from callbacks.state import (
 from layouts import explore, ids
 from offgrid.errors import InputError
 from services import startup
-from services.context import Services
+from services.context import DEFAULT, Services
 from services.run_settings import RunSettings
 from services.runs import Run
-
-GONE = "The run in this address is not kept any more. Press Run search to do it again."
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def page(services: Services, query: Mapping[str, str]) -> Component:
     run_data: dict[str, Any] = {"query": asked.to_query()}
     if run is not None:
         run_data["id"] = run.id
-    fields = settings_view(services, asked if points is not None else startup.DEFAULT)
+    fields = settings_view(services, asked if points is not None else DEFAULT)
     return explore.page(
         fields,
         data_cards(),
@@ -102,13 +101,14 @@ def open_address(services: Services, query: Mapping[str, str]) -> Opened:
     if run is None:
         found = _default(services) if asked is None else Opened(asked, _finished(services, asked))
         return found if found.run is not None and asked is not None else replace(found, alert=GONE)
+    services.runs.use(run.id)
     if asked is None or services.key(asked) != run.key:
         asked = run.settings
     return Opened(asked, run)
 
 
 def _default(services: Services) -> Opened:
-    return Opened(startup.DEFAULT, services.runs.get(startup.default_run(services)))
+    return Opened(DEFAULT, services.runs.get(startup.default_run(services)))
 
 
 def _finished(services: Services, asked: RunSettings) -> Run | None:

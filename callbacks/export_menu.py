@@ -8,6 +8,7 @@ from typing import Any
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, dcc, no_update, set_props
 
 from callbacks.errors import notification
+from callbacks.report import report_file
 from callbacks.state import Data, Look, asked_in, known_points, result_view, shown_run
 from layouts import ids
 from layouts.export_menu import labels_item
@@ -25,12 +26,13 @@ def register(app: Dash, services: Services) -> None:
             "path": Input(ids.EXPORT_PATH_CSV, "n_clicks"),
             "labels": Input(ids.EXPORT_LABELS_CSV, "n_clicks"),
             "run": Input(ids.EXPORT_RUN_JSON, "n_clicks"),
+            "report": Input(ids.EXPORT_REPORT, "n_clicks"),
             "run_data": State(ids.RUN, "data"),
             "chosen": State(ids.SELECTION, "data"),
         },
         prevent_initial_call=True,
     )
-    def update_download(path: object, labels: object, run: object, run_data: Data, chosen: Data) -> Any:
+    def update_download(path: object, labels: object, run: object, report: object, run_data: Data, chosen: Data) -> Any:
         try:
             file = exported(services, str(ctx.triggered_id), run_data, chosen)
         except InputError as error:
@@ -78,6 +80,8 @@ def exported(services: Services, what: str, run_data: Data, chosen: Data) -> exp
         points = known_points(services, asked)
         return export.path_file(run, "" if points is None else points.title)
     points = services.points(asked.data)
+    if what == ids.EXPORT_REPORT:
+        return report_file(services, asked, run, points, chosen)
     view = result_view(services, asked, run, chosen, Look())
     if what == ids.EXPORT_RUN_JSON:
         return export.run_file(run, points, view.reason)

@@ -21,8 +21,8 @@ from werkzeug.exceptions import BadRequest, HTTPException
 from callbacks.errors import notified
 from layouts import ids
 from services.run_settings import METHODS
+from services.visitors import UPDATE_PATH
 
-UPDATE_PATH = "/_dash-update-component"
 MOST_VALUES = 200_000  # elements of a request: a page sends some thousands, each of which takes memory here
 OLD_PAGE = "This page is of another version than the server. Reload it."
 FAILED = "The server failed to answer; its log says more."

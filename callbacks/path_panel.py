@@ -69,5 +69,6 @@ def drawn_path(view: ResultView) -> Any:
         running=view.searching,
         has_labels=view.has_labels,
         symbol=view.symbol,
+        far_end=view.far_end,
         compared=list(view.compared.values()),
     )

@@ -14,6 +14,7 @@ from callbacks.state import Data, asked_in, carried_out, shown_run
 from layouts import ids, settings_panel
 from layouts.views import SettingsView
 from offgrid.errors import InputError
+from services import visitors
 from services.context import Services
 from services.points import propose
 from services.run_settings import RunSettings, SearchSettings
@@ -61,7 +62,7 @@ def register(app: Dash, services: Services) -> None:
         if contents is None:
             return unchanged
         try:
-            upload = services.uploads.save(filename or "upload", decoded(contents))
+            upload = services.uploads.save(filename or "upload", decoded(contents), visitors.current())
             return data_values(proposed_view(services, f"upload:{upload.id}"))
         except InputError as error:
             refused = settings_panel.upload_refused(str(error))
@@ -107,6 +108,7 @@ def register(app: Dash, services: Services) -> None:
         output={
             "error": Output(ids.SETTINGS_ERROR, "children"),
             "k_note": Output(ids.K_NOTE, "children"),
+            "prepared": Output(ids.PREPARED, "children"),
             "run_note": Output(ids.RUN_NOTE, "children"),
             "bar_title": Output(ids.SETTINGS_BAR_TITLE, "children"),
             "bar_note": Output(ids.SETTINGS_BAR_NOTE, "children"),
@@ -121,11 +123,13 @@ def register(app: Dash, services: Services) -> None:
         try:
             asked = checked(services, values)
         except InputError as error:
-            return {"error": str(error), "k_note": "k", "run_note": "", "bar_title": no_update, "bar_note": no_update}
+            bar = {"bar_title": no_update, "bar_note": no_update}
+            return {"error": str(error), "k_note": "k", "prepared": None, "run_note": "", **bar}
         view = settings_view(services, asked)
         return {
             "error": None,
             "k_note": view.k_note,
+            "prepared": settings_panel.prepared(view),
             "run_note": run_note(services, asked, run_data),
             "bar_title": view.data_title,
             "bar_note": settings_panel.bar_note(view),
@@ -144,7 +148,7 @@ def register(app: Dash, services: Services) -> None:
     def update_run(clicks: int | None, values: Values) -> dict[str, Any]:
         try:
             asked = checked(services, values)
-            run_id = services.request(asked)
+            run_id = services.request(asked, visitors.require())
         except InputError as error:
             return {"run": no_update, "carry_out": no_update, "selection": no_update, "error": str(error)}
         return {
@@ -224,7 +228,7 @@ def run_note(services: Services, asked: RunSettings, run_data: Data) -> str:
     """Return the line under the Run button."""
     run, shown = shown_run(services, run_data), asked_in(run_data)
     return settings_panel.run_note(
-        active=run is not None and run.active,
+        active=run is not None and run.active and services.runs.following(run.id, visitors.current()).follows,
         matches=shown == asked,
         has_result=run is not None,
         n_found=0 if run is None else run.path.n_found,

@@ -22,11 +22,13 @@ from offgrid.datasets.model import Points
 from offgrid.errors import InputError
 from offgrid.path import BandwidthPath
 from offgrid.selection import recommend
+from services import visitors
 from services.context import Services
 from services.run_settings import RunSettings, SearchSettings
-from services.runs import Run
+from services.runs import Following, Run
 
 MOST_SELECTED = 6
+GONE = "The run in this address is not kept any more. Press Run search to do it again."
 ANNOUNCED = {  # read out by screen readers
     "running": "Searching.",
     "finished": "The search is finished.",
@@ -87,9 +89,11 @@ def drawn_run(services: Services, run_data: Data, shown: Data) -> Run | None:
 
 
 def carried_out(services: Services, run_id: str) -> Any:
-    """Return what `CARRY_OUT` takes for a run that no process has yet, `no_update` for any other."""
-    run = services.runs.get(run_id)
-    if run is None or run.state != "queued" or run.pid is not None:
+    """Return what `CARRY_OUT` takes for a run that may have a process now, `no_update` for any other.
+
+    What has to wait is carried out by the keeper when its turn comes, with a page or without.
+    """
+    if run_id not in services.runs.startable(services.settings.slots):
         return no_update
     return {"id": run_id, "nonce": uuid4().hex}
 
@@ -125,6 +129,7 @@ def result_view(
     }
     if run is None:
         return ResultView(**heading)
+    own = services.runs.following(run.id, visitors.current()) if run.active else Following(follows=True)
     compared = {} if points is None or asked is None else services.compared(asked)
     index, reason = recommended_of(run.path, compared.get(RECOMMENDED))
     selection, active = selection_of(chosen, run.path, index, growing=run.active)
@@ -138,7 +143,10 @@ def result_view(
         selection=selection,
         active=active,
         message=run.message,
-        queue_place=None if run.pid is None else run.place,
+        queue_place=_place_shown(services, run),
+        follows=own.follows,
+        pinned=own.pinned,
+        others=own.others,
         level=1 if now is None else now.level,
         n_levels=1 if now is None else now.n_levels,
         sigma=None if now is None else now.sigma,
@@ -147,6 +155,7 @@ def result_view(
         lower_bound=run.lower_bound,
         lower_bound_note=run.lower_bound_note,
         symbol="σ" if search is None else search.symbol,
+        far_end=("k-means", "the far end") if search is None else search.far_end,
         beside="" if now is None or not run.active else now.beside,
         compared=compared,
     )
@@ -158,6 +167,12 @@ def recommended_of(path: BandwidthPath, recommendation: Comparison | None) -> tu
         return len(path) - 1, recommendation.reason
     best = recommend(path.found)
     return (None, "") if best is None else (best.index, best.reason)
+
+
+def _place_shown(services: Services, run: Run) -> int | None:
+    """Return the place in the queue, None for what is about to start."""
+    about_to_start = run.state == "queued" and run.id in services.runs.startable(services.settings.slots)
+    return None if about_to_start else run.place
 
 
 def describe(points: Points, search: SearchSettings) -> str:

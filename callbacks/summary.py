@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from dash import ClientsideFunction, Dash, Input, Output, State, no_update
+from dash import ClientsideFunction, Dash, Input, Output, State, no_update, set_props
 
+from callbacks.errors import notification
 from callbacks.state import (
+    GONE,
     Data,
     Look,
     asked_in,
@@ -20,6 +22,8 @@ from callbacks.state import (
 )
 from layouts import ids, settings_panel, summary
 from layouts.views import ResultView
+from offgrid.errors import InputError
+from services import visitors
 from services.context import Services
 
 FOLLOWING = {
@@ -33,9 +37,14 @@ FOLLOWING = {
     "notice_title": Output(ids.NOTICE_TITLE, "children"),
     "notice_text": Output(ids.NOTICE_TEXT, "children"),
     "resume_style": Output(ids.RESUME, "style"),
+    "resume_label": Output(ids.RESUME, "children"),
+    "running_note": Output(ids.RUNNING_NOTE, "children"),
+    "pin_style": Output(ids.PIN, "style"),
+    "cancel_style": Output(ids.CANCEL, "style"),
     "run_disabled": Output(ids.RUN_BUTTON, "disabled"),
     "run_label": Output(ids.RUN_BUTTON, "children"),
     "poll_disabled": Output(ids.POLL, "disabled"),
+    "poll_interval": Output(ids.POLL, "interval"),
 }
 CHANGED = {
     "shown": Output(ids.SHOWN, "data"),
@@ -43,6 +52,7 @@ CHANGED = {
     "title": Output(ids.RESULT_TITLE, "children"),
     "note": Output(ids.RESULT_NOTE, "children"),
     "summary": Output(ids.SUMMARY, "children"),
+    "pinned": Output(ids.PIN, "checked"),
 }
 
 
@@ -62,7 +72,10 @@ def register(app: Dash, services: Services) -> None:
     )
     def update_following(tick: object, polls: object, run_data: Data, chosen: Data, shown: Data) -> dict[str, Any]:
         run, asked = shown_run(services, run_data), asked_in(run_data)
-        view = result_view(services, asked, run, chosen, Look())
+        if run is not None and run.active:
+            services.runs.seen(run.id, visitors.current())
+        alert = GONE if run is None and run_id(run_data) else ""
+        view = result_view(services, asked, run, chosen, Look(), alert)
         following = following_values(view, cancelling=run is not None and run.cancelling)
         now = store_of_path(services, run)
         if (shown or {}).get("version") == now.get("version"):
@@ -75,6 +88,8 @@ def register(app: Dash, services: Services) -> None:
             "title": view.title,
             "note": view.note,
             "summary": summary.summary(view),
+            # only where another run is shown: an answer on its way must not undo a click
+            "pinned": no_update if (shown or {}).get("id") == now.get("id") else view.pinned,
         }
 
     @app.callback(
@@ -84,7 +99,7 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     def update_cancelled(clicks: int | None, run_data: Data) -> str:
-        services.runs.cancel(run_id(run_data))
+        services.runs.leave(run_id(run_data), visitors.current())
         return uuid4().hex
 
     @app.callback(
@@ -95,8 +110,22 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     def update_resumed(clicks: int | None, run_data: Data) -> tuple[Any, str]:
-        services.runs.resume(run_id(run_data))
+        try:
+            services.resume(run_id(run_data), visitors.require())
+        except InputError as error:
+            set_props(ids.NOTIFICATIONS, {"sendNotifications": notification("It is not resumed.", str(error))})
+            return no_update, uuid4().hex
         return carried_out(services, run_id(run_data)), uuid4().hex
+
+    @app.callback(
+        Output(ids.TICK, "data", allow_duplicate=True),
+        Input(ids.PIN, "checked"),
+        State(ids.RUN, "data"),
+        prevent_initial_call=True,
+    )
+    def update_pinned(checked: bool, run_data: Data) -> str:
+        services.runs.pin(run_id(run_data), visitors.current(), pinned=bool(checked))
+        return uuid4().hex
 
     app.clientside_callback(
         ClientsideFunction("offgrid", "announce"),
@@ -126,7 +155,12 @@ def following_values(view: ResultView, *, cancelling: bool) -> dict[str, Any]:
         "notice_title": told.title,
         "notice_text": told.text,
         "resume_style": summary.resume_style(told),
-        "run_disabled": view.active_state,
-        "run_label": settings_panel.run_label(active=view.active_state),
+        "resume_label": told.button,
+        "running_note": summary.running_note(view),
+        "pin_style": summary.own_style(view),
+        "cancel_style": summary.own_style(view),
+        "run_disabled": view.own_and_active,
+        "run_label": settings_panel.run_label(active=view.own_and_active),
         "poll_disabled": view.state not in ("queued", "running", "interrupted"),
+        "poll_interval": summary.poll_ms(view),
     }

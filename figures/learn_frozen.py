@@ -76,8 +76,9 @@ def _sentence(zone: FrozenZone, place: int) -> str:
     ratio = words.factor(sigma / zone.bound) if sigma >= 10 * zone.bound else f"{sigma / zone.bound:.2f} times"
     where = f"σ = {words.sigma(sigma)}, {ratio.replace('×', ' times')} the bound {bound}"
     if moved == 0:
-        kept = "is frozen by Theorem 1" if sigma < zone.bound else "no point moves, though the theorem does not say so"
-        return f"{where}: {'the clustering ' if sigma < zone.bound else ''}{kept}."
+        below = sigma < zone.bound
+        kept = "the clustering is frozen" if below else "no point moves, though the theorem does not say so"
+        return f"{where}: {kept}."
     said = f"{words.plural(moved, 'point')} of {words.count(len(zone.labels))} {'moves' if moved == 1 else 'move'}"
     return f"{where}: {said}{', the first of this clustering' if sigma == zone.first else ''}."
 
@@ -105,11 +106,10 @@ def _moved_figure(zone: FrozenZone, place: int, colours: Palette, scheme: Scheme
     texts = [
         f"σ = {words.sigma(s)}<br>{words.plural(c, 'point')} would move" for s, c in zip(sigmas, counts, strict=True)
     ]
-    size = [9 if i == place else 4 for i in range(len(sigmas))]
-    colour = [colours.accent if i == place else colours.ink for i in range(len(sigmas))]
     traces = [
         line(sigmas, counts, colours.ink, 1.2, shape="hv"),
-        dots(sigmas, counts, texts, {"size": size, "color": colour}),
+        dots(sigmas, counts, texts, {"size": 4, "color": colours.ink}),
+        dots([sigmas[place]], [counts[place]], [texts[place]], {"size": 10, "color": colours.accent}),
     ]
     top = max([*counts, 1])
     xaxis = logarithmic(colours, "bandwidth σ, logarithmic", low, high)
@@ -141,7 +141,6 @@ def _distances_figure(squares: NDArray[np.float64], zone: FrozenZone, moved: NDA
     stepped = zone.labels.copy()
     stepped[moved] = 1 - stepped[moved]
     shades = [[0.0, colours.page], [0.5, colours.muted], [1.0, colours.column]]
-    texts = [[f"rows {i + 1} and {j + 1}<br>squared distance {squares[i, j]:g} ε" for j in range(n)] for i in range(n)]
     both = [[0.0, cluster_colour(0, scheme)], [1.0, cluster_colour(1, scheme)]]
     still = {"type": "heatmap", "showscale": False, "xgap": 0.5, "ygap": 0.5}
     traces = [
@@ -151,13 +150,15 @@ def _distances_figure(squares: NDArray[np.float64], zone: FrozenZone, moved: NDA
             "zmin": 0,
             "zmax": 2,
             "colorscale": shades,
-            "text": texts,
-            "hovertemplate": "%{text}<extra></extra>",
+            "x0": 1,
+            "y0": 1,
+            "hovertemplate": "points %{y} and %{x}<br>squared distance %{z} ε<extra></extra>",
         },
         {
             **still,
             "z": [[int(label)] * 2 for label in stepped],
-            "x": [-0.08 * n, -0.05 * n],
+            "x": [1 - 0.08 * n, 1 - 0.05 * n],
+            "y0": 1,
             "zmin": 0,
             "zmax": 1,
             "colorscale": both,
@@ -167,18 +168,18 @@ def _distances_figure(squares: NDArray[np.float64], zone: FrozenZone, moved: NDA
     hidden = {"visible": False, "fixedrange": True}
     layout = {
         **base_layout(scheme),
-        "xaxis": {**hidden, "range": [-0.4 * n, n]},
-        "yaxis": {**hidden, "range": [n, -1], "scaleanchor": "x"},
+        "xaxis": {**hidden, "range": [1 - 0.4 * n, n + 1]},
+        "yaxis": {**hidden, "range": [n + 1, 0], "scaleanchor": "x"},
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 0},
         "dragmode": False,
     }
     half = n // 2
     beside = {"xref": "x", "yref": "y", "xanchor": "right"}
-    left = -0.11 * n
+    left = 1 - 0.11 * n
     y_now = f"y, in cluster {stepped[-1] + 1}"
     layout["annotations"] = [
-        note("cluster 1", colours.second, left, (half - 1) / 2, **beside),
-        note("cluster 2", colours.second, left, half + (n - half - 2) / 2, **beside),
-        note(y_now, colours.ink, left, n - 1, **beside),
+        note("cluster 1", colours.second, left, (half + 1) / 2, **beside),
+        note("cluster 2", colours.second, left, (half + n) / 2, **beside),
+        note(y_now, colours.ink, left, n, **beside),
     ]
     return {"data": traces, "layout": layout}

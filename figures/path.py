@@ -43,6 +43,7 @@ def path_figure(
     running: bool = False,
     has_labels: bool | None = None,
     symbol: str = "σ",
+    far_end: tuple[str, str] = ("k-means", "the far end"),
     compared: Sequence[Comparison] = (),
 ) -> Figure:
     """Return the figure of a path, finished or growing.
@@ -62,6 +63,8 @@ def path_figure(
         Whether to draw the NMI panel; None takes it from the first record.
     symbol : str
         What the searched parameter is called.
+    far_end : tuple of str
+        What lies at the end of the path, in two lines.
     compared : sequence of Comparison
         Methods whose values are drawn beside the path, a symbol each.
     """
@@ -91,7 +94,7 @@ def path_figure(
     _add_measure(ctx, "y2", at.cnnc, cost_axis, costs)
     _add_strip(ctx)
     _add_moved(ctx)
-    add_columns(ctx, lower_bound, in_place, end_heights)
+    add_columns(ctx, lower_bound, in_place, end_heights, far_end)
     add_letters(ctx, active)
     add_titles(ctx)
     if front is not None:

@@ -19,8 +19,10 @@ _BREAK = "\N{FRACTION SLASH}" * 2
 
 
 # Columns -------------------------------------------------------------------------------------------------------------
-def add_columns(ctx: Context, lower_bound: float | None, in_place: bool, end_heights: Sequence[float]) -> None:
-    """Add the two ends of the axis: the frozen zone (a column, or in its place on the axis), and k-means.
+def add_columns(
+    ctx: Context, lower_bound: float | None, in_place: bool, end_heights: Sequence[float], far_end: tuple[str, str]
+) -> None:
+    """Add the two ends of the axis: the frozen zone (a column, or in its place on the axis), and the far end.
 
     `end_heights` are where lines enter the k-means column, in px from the top; its words keep clear of them.
     """
@@ -33,10 +35,18 @@ def add_columns(ctx: Context, lower_bound: float | None, in_place: bool, end_hei
         bound = words.sigma_bound(lower_bound)
         edge = f"≤ {bound}" if ctx.narrow and len(bound) > 7 else f"σ ≤ {bound}"
         _add_column(ctx, 0, -at.left, _words_at(ctx, []), lines, edge, slash)
-    lines = ["k-means"] if ctx.narrow else ["k-means", "the far end"]
-    if len(ctx.path.ends) and ctx.far_end is None and ctx.front is None:
+    lines = [far_end[0]] if ctx.narrow else list(far_end)
+    if ctx.symbol == "σ" and len(ctx.path.ends) and ctx.far_end is None and ctx.front is None:
         lines.append("not reached")
-    _add_column(ctx, 1, GAP_TO_COLUMN, _words_at(ctx, end_heights), lines, f"{ctx.symbol} → ∞", GAP_TO_COLUMN / 2)
+    _add_column(
+        ctx,
+        1,
+        GAP_TO_COLUMN,
+        _words_at(ctx, end_heights),
+        lines,
+        "σ → ∞" if ctx.symbol == "σ" else "",
+        GAP_TO_COLUMN / 2,
+    )
 
 
 def _box(ctx: Context, top: float, bottom: float) -> Figure:

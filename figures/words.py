@@ -1,7 +1,7 @@
 """Numbers as people read them: bandwidths, measures, factors and counts, with true minus, thousands commas and units.
 
 Entry points: `sigma` (prose and headings), `bandwidth` (with its name), `sigma_exact` (tables), `measure`, `share`,
-`factor`, `at_most`, `lasting`, `count`, `plural`, `clip`, `duration`.
+`percent`, `value`, `factor`, `at_most`, `lasting`, `count`, `plural`, `clip`, `duration`.
 """
 
 from __future__ import annotations
@@ -55,6 +55,19 @@ def share(value: float) -> str:
     if value == 0 or value >= 0.0001:
         return _significant(value, 3) if 0 < value < 0.1 else measure(value)
     return _scientific(value, 2)
+
+
+def percent(part: float) -> str:
+    """Return a share in per cent ("19%", "0.4%")."""
+    return f"{100 * part:.1f}%" if 0 < part < 0.0095 else f"{100 * part:.0f}%"
+
+
+def value(number: float) -> str:
+    """Return a number of any size to four figures ("12.34", "−0.005821", "1.23×10⁹")."""
+    size = abs(number)
+    if size and not 1e-4 <= size < 1e7:
+        return _scientific(number, 3)
+    return _minus(_significant(number, 4))
 
 
 def factor(value: float) -> str:

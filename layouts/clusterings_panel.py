@@ -174,7 +174,8 @@ def role(view: ResultView, index: int) -> str:
     if index == view.recommended:
         final = view.state == "finished" or view.recommendation is not None
         return "recommended" if final else "best so far"
-    return "k-means end" if index == far_end(view) else ""
+    end = "k-means end" if view.far_end == ResultView().far_end else "far end"
+    return end if index == far_end(view) else ""
 
 
 def measures(view: ResultView, index: int) -> list[str]:

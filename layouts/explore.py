@@ -13,20 +13,23 @@ from dash.development.base_component import Component
 
 from layouts import (
     clusterings_panel,
+    code_tab,
     compare_tab,
     flow_tab,
     ids,
     kernel_tab,
     path_panel,
+    profile_tab,
     settings_panel,
     summary,
     table_panel,
     tabs,
 )
 from layouts.clusterings_panel import AxesView
+from layouts.parts import address
 from layouts.views import DataCard, ResultView, SettingsView
 
-POLL_MS = 1000
+_TABS = (flow_tab, kernel_tab, profile_tab, code_tab, compare_tab)  # after the table, in this order
 
 
 def page(
@@ -53,7 +56,7 @@ def page(
         children=[
             settings_panel.narrow_bar(settings),
             html.Div(id=ids.SETTINGS_BACKDROP, className=settings_panel.backdrop_class(opened=False)),
-            settings_panel.panel(settings, cards, max_upload_mb=max_upload_mb, active=result.active_state),
+            settings_panel.panel(settings, cards, max_upload_mb=max_upload_mb, active=result.own_and_active),
             html.Main(
                 id="main",
                 className="main",
@@ -62,7 +65,7 @@ def page(
                     summary.head(result),
                     path_panel.panel(result, path_figure),
                     clusterings_panel.panel(result, axes, panes, truth=truth),
-                    tabs.panel([table_panel.tab(result), flow_tab.tab(), kernel_tab.tab(), compare_tab.tab()], tab),
+                    tabs.panel([table_panel.tab(result), *(module.tab() for module in _TABS)], tab),
                 ],
             ),
             *_state(settings, result, selection, run, shown),
@@ -92,7 +95,9 @@ def _state(
         *[dcc.Store(id=wanted, data="") for wanted in tabs.WANTED],
         dcc.Store(id=ids.UPLOADED, data={"id": upload.id, "name": upload.name} if upload else {}),
         dcc.Interval(
-            id=ids.POLL, interval=POLL_MS, disabled=not (result.active_state or result.state == "interrupted")
+            id=ids.POLL,
+            interval=summary.poll_ms(result),
+            disabled=not (result.active_state or result.state == "interrupted"),
         ),
         dcc.Download(id=ids.DOWNLOAD),
     ]
@@ -105,6 +110,8 @@ def no_page(**_query: Any) -> Component:
         className="main",
         children=[
             html.H1("There is no page at this address.", className="summary-answer"),
-            html.P(["Everything is on the ", dcc.Link("Explore", href="/"), " page."], className="summary-worth"),
+            html.P(
+                ["Everything is on the ", dcc.Link("Explore", href=address("/")), " page."], className="summary-worth"
+            ),
         ],
     )

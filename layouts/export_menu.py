@@ -15,8 +15,8 @@ from layouts.parts import icon
 
 
 def labels_item(sigma: float | None, symbol: str = "σ") -> str:
-    """Return the words of the labels item."""
-    return "Labels, CSV" if sigma is None else f"Labels at {words.bandwidth(sigma, symbol)}, CSV"
+    """Return the words of the item that saves each row's cluster."""
+    return "Clustering, CSV" if sigma is None else f"Clustering at {words.bandwidth(sigma, symbol)}, CSV"
 
 
 def export_menu(sigma: float | None = None) -> Component:
@@ -41,6 +41,9 @@ def export_menu(sigma: float | None = None) -> Component:
                     dmc.MenuLabel("Figures"),
                     dmc.MenuItem("Figures on the page, PNG", id=ids.EXPORT_PNG),
                     dmc.MenuItem("Figures on the page, SVG", id=ids.EXPORT_SVG),
+                    dmc.MenuDivider(),
+                    dmc.MenuLabel("All of it"),
+                    dmc.MenuItem("Report, HTML", id=ids.EXPORT_REPORT),
                 ]
             ),
         ],

@@ -19,6 +19,10 @@ from layouts.parts import LETTERS
 from layouts.tabs import Tab, nothing_yet, save_buttons
 from layouts.views import ResultView
 
+EXPLAINED = (
+    "Each bar is a cluster, as high as it has points. Pale bands stay in their cluster; outlined ones move, in the "
+    "colour of the cluster they leave."
+)
 _TOLD = 6  # streams of a step that are put in words
 
 
@@ -43,11 +47,7 @@ def content(view: ResultView, figure: Any, found: Sequence[Step]) -> list[Compon
     more = any(len(step.moves) > drawn for step in found)
     said = f" Of each step the {drawn} largest streams of moved points are drawn." if more else ""
     return [
-        html.P(
-            "Each bar is a cluster, as high as it has points. Pale bands stay in their cluster; outlined ones move, in "
-            f"the colour of the cluster they leave.{said}",
-            className="tab-words",
-        ),
+        html.P(f"{EXPLAINED}{said}", className="tab-words"),
         html.Div(
             wide,
             className="flow-frame",

@@ -10,6 +10,7 @@ PROVIDER = "provider"  # MantineProvider; forceColorScheme
 THEME_TOGGLE = "theme-toggle"  # ColorSchemeToggle
 NAV_EXPLORE = "nav-explore"  # className
 NAV_LEARN = "nav-learn"  # className
+NAV_EXPERIMENTS = "nav-experiments"  # className
 NOTIFICATIONS = "notifications"  # NotificationContainer; sendNotifications
 LIVE = "live"  # visually hidden aria-live region; children
 
@@ -49,6 +50,7 @@ LABEL_FIELD = "label-field"  # wrapper of LABEL_COLUMN; hidden
 LABEL_COLUMN = "label-column"  # Select; value, data ("" is "no labels")
 MISSING_FIELD = "missing-field"  # wrapper of MISSING; hidden
 MISSING = "missing"  # SegmentedControl "drop" or "median"
+PREPARED = "prepared"  # children: what the choices above did to the data, in sentences
 SCALING = "scaling"  # SegmentedControl "none", "unit" or "robust"
 K = "k"  # NumberInput
 K_NOTE = "k-note"  # children: "k, from the labels"
@@ -89,18 +91,21 @@ COPY_LINK_LABEL = "copy-link-label"  # children: "Copy link" or "Copied"
 EXPORT_PATH_CSV = "export-path-csv"
 EXPORT_LABELS_CSV = "export-labels-csv"  # children name the active sigma
 EXPORT_RUN_JSON = "export-run-json"
+EXPORT_REPORT = "export-report"  # one HTML file with all of it
 EXPORT_PNG = "export-png"  # figures, client side
 EXPORT_SVG = "export-svg"
 SUMMARY = "summary"  # children
 NOTICE = "notice"  # wrapper: interrupted, failed, cancelled, queued; hidden, className
 NOTICE_TITLE = "notice-title"  # children
 NOTICE_TEXT = "notice-text"  # children
-RESUME = "resume"  # Button in the notice; style display, disabled
+RESUME = "resume"  # Button in the notice; children, style display
 RUNNING = "running"  # wrapper of the running line; hidden
 RUNNING_TEXT = "running-text"  # children: "Level 1 of 2, σ = 1.83, 12 clusterings so far"
 RUNNING_ELAPSED = "running-elapsed"  # children: "9 s elapsed"
 RUNNING_BAR = "running-bar"  # ProgressSection; value 0..100
-CANCEL = "cancel"  # Button; disabled
+RUNNING_NOTE = "running-note"  # children: that others follow the search too, or None
+PIN = "pin"  # Checkbox; checked, style display
+CANCEL = "cancel"  # Button; disabled, style display
 
 # Result: path --------------------------------------------------------------------------------------------------------
 PATH_NOTE = "path-note"  # children: "48 values, no partition recurs"
@@ -128,6 +133,13 @@ FLOW = "flow"  # children
 KERNEL_WANTED = "kernel-wanted"
 KERNEL_AT = "kernel-at"  # Select of a selected record; data, value (its index)
 KERNEL_MATRIX = "kernel-matrix"  # children
+PROFILE_WANTED = "profile-wanted"
+PROFILE_AT = "profile-at"  # Select of a selected record; data, value (its index)
+PROFILE_COLUMNS = "profile-columns"  # Select of the columns shown; data, value (place of the first one, or None)
+PROFILE_CSV = "profile-csv"
+PROFILE = "profile"  # children
+CODE_WANTED = "code-wanted"
+CODE = "code"  # children
 
 # Result: table -------------------------------------------------------------------------------------------------------
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
@@ -156,6 +168,24 @@ LEARN_SENTENCE = "learn-sentence"  # children: "Step 3 of 9: …"
 LEARN_HEAD = "learn-head"  # table row; children
 LEARN_ROWS = "learn-rows"  # table body; children
 LEARN_EXPLORE = "learn-explore"  # Link to the Explore page; href
+
+# Experiments ---------------------------------------------------------------------------------------------------------
+RERUN = "rerun"  # Store: {"table", "id", "line", "error"} of the rerun that was asked for last on this page
+RERUN_CARRY_OUT = "rerun-carry-out"  # Store: {"id", "nonce"}; a change has it carried out in the background
+RERUN_TICK = "rerun-tick"  # Store: anything that changes whenever the rerun may have changed
+RERUN_DONE = "rerun-done"  # Store: written when the background callback returns
+RERUN_POLL = "rerun-poll"  # Interval; disabled while no rerun is active
+RERUN_RUNS = "rerun-runs"  # NumberInput: runs of a rerun
+
+
+def scaling_graph(table: str) -> dict[str, str]:
+    """Return the id of the plot on the page of a table: only Figure 1 has one."""
+    return {"type": "scaling-graph", "table": table}
+
+
+def rerun_part(part: str, line: str) -> dict[str, str]:
+    """Return the id of a line's part: "button", "cancel", "said" (what a rerun says) or "found" (its figures)."""
+    return {"type": f"rerun-{part}", "line": line}
 
 
 def clustering_graph(place: int) -> dict[str, object]:

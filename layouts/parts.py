@@ -1,7 +1,7 @@
 """Small parts that every panel is made of: icons, help marks, titles, letters.
 
 Entry points: `icon`, `help_mark`, `section_title`, `field`, `settings_section`, `letter`, `select`,
-`unbroken`, `choices`.
+`unbroken`, `plain_text`, `choices`, `address`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import html
+from dash import get_relative_path, html
 from dash.development.base_component import Component
 
 LETTERS = "ABCDEF"
@@ -54,6 +54,18 @@ DEFINITIONS = {
         "The share of the diagonal, each row with itself, in the sum of all entries of the kernel matrix. 1 means that "
         "no two rows are alike: nothing can move. 1 over the number of rows means that all are alike. No unit."
     ),
+    "Mean distance": (
+        "The mean over a cluster’s rows of their distance to the cluster’s mean, as the search sees the data. Of an "
+        "outlying row it feels less than the RMS distance."
+    ),
+    "RMS distance": (
+        "The square root of the mean squared distance of a cluster’s rows to the cluster’s mean: its spread, and what "
+        "ordinary k-means makes small."
+    ),
+    "Between clusters": (
+        "The share of a column’s variance that lies between the clusters’ means, and not inside clusters: 100% where "
+        "the column alone tells the clusters apart, 0% where it does not differ between them."
+    ),
     "Mean within clusters": (
         "The kernel's mean over all pairs of different rows in the same cluster, in units of its largest entry: 1 is "
         "as alike as a row is to itself, 0 nothing in common. No unit."
@@ -63,6 +75,14 @@ DEFINITIONS = {
         "below the mean within clusters, the clearer the kernel tells the clusters apart. No unit."
     ),
 }
+
+
+def address(path: str) -> str:
+    """Return the address of a page of ours, below the prefix that the application is served under."""
+    try:
+        return str(get_relative_path(path))
+    except AttributeError:  # there is no application: a part is looked at by itself
+        return path
 
 
 def icon(name: str) -> Component:
@@ -140,13 +160,22 @@ def select(
     )
 
 
-_UNBROKEN = re.compile(r"((?:σ|degree) = [^ ]*[^ ,.;]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
+_UNBROKEN = re.compile(r"((?:σ|degree) = [^ ]*[^ ,.;:]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
 
 
 def unbroken(text: str) -> list[Any]:
     """Return prose in which a name and its value ("σ = 90.8") stay on one line."""
     pieces = enumerate(_UNBROKEN.split(text))
     return [html.Span(piece, className="unbroken") if place % 2 else piece for place, piece in pieces if piece]
+
+
+def plain_text(component: Any) -> str:
+    """Return the text of a component and of all it contains."""
+    if isinstance(component, list | tuple):
+        return "".join(plain_text(part) for part in component)
+    if isinstance(component, Component):
+        return plain_text(getattr(component, "children", None))
+    return "" if component is None else str(component)
 
 
 def choices(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

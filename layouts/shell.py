@@ -10,9 +10,13 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from layouts import ids
-from layouts.parts import icon
+from layouts.parts import address, icon
 
-PAGES = (("Explore", "/", ids.NAV_EXPLORE), ("Learn", "/learn", ids.NAV_LEARN))  # name, address, id of the link
+PAGES = (  # name, address, id of the link
+    ("Explore", "/", ids.NAV_EXPLORE),
+    ("Learn", "/learn", ids.NAV_LEARN),
+    ("Experiments", "/experiments", ids.NAV_EXPERIMENTS),
+)
 THEME = {
     "fontFamily": "var(--font)",
     "fontFamilyMonospace": "var(--font-mono)",
@@ -49,11 +53,11 @@ def _header() -> Component:
         children=[
             html.A(
                 [html.Span(className="logo", **{"aria-hidden": "true"}), html.Span("Off-the-grid")],
-                href="/",
+                href=address("/"),
                 className="brand",
             ),
             html.Nav(
-                [dcc.Link(name, href=path, id=link, className="nav-link") for name, path, link in PAGES],
+                [dcc.Link(name, href=address(path), id=link, className="nav-link") for name, path, link in PAGES],
                 className="nav",
                 **{"aria-label": "Pages"},
             ),
@@ -87,6 +91,6 @@ def _pages_menu() -> Component:
                     "aria-label": "Pages",
                 },
             ),
-            dmc.MenuDropdown([dmc.MenuItem(name, href=path) for name, path, _ in PAGES]),
+            dmc.MenuDropdown([dmc.MenuItem(name, href=address(path)) for name, path, _ in PAGES]),
         ],
     )

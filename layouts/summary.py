@@ -20,16 +20,20 @@ from layouts.parts import icon, unbroken
 from layouts.views import ResultView
 from offgrid.selection import recommend
 
+POLL_MS = 1000
+POLL_WAITING_MS = 3000
+
 
 @dataclass(frozen=True)
 class Notice:
-    """What the notice says. `class_name` for `NOTICE`, `resume` whether the Resume button is offered."""
+    """What the notice says. `class_name` for `NOTICE`, `resume` whether the button is offered, with what on it."""
 
     hidden: bool
     title: str = ""
     text: str = ""
     class_name: str = "notice"
     resume: bool = False
+    button: str = "Resume"
 
 
 def head(view: ResultView) -> Component:
@@ -76,7 +80,7 @@ def head(view: ResultView) -> Component:
                             html.Div(told.text, id=ids.NOTICE_TEXT, className="notice-text"),
                         ]
                     ),
-                    dmc.Button("Resume", id=ids.RESUME, variant="default", style=resume_style(told)),
+                    dmc.Button(told.button, id=ids.RESUME, variant="default", style=resume_style(told)),
                 ],
             ),
         ],
@@ -95,7 +99,15 @@ def running_line(view: ResultView) -> Component:
                 children=[
                     html.Div(running_text(view), id=ids.RUNNING_TEXT, className="running-text"),
                     html.Div(elapsed_text(view), id=ids.RUNNING_ELAPSED, className="running-elapsed"),
-                    dmc.Button("Cancel", id=ids.CANCEL, variant="default"),
+                    dmc.Checkbox(
+                        id=ids.PIN,
+                        label="Keep running when I close this page",
+                        checked=view.pinned,
+                        size="xs",
+                        className="pin",
+                        style=own_style(view),
+                    ),
+                    dmc.Button("Cancel", id=ids.CANCEL, variant="default", style=own_style(view)),
                 ],
             ),
             dmc.ProgressRoot(
@@ -107,6 +119,7 @@ def running_line(view: ResultView) -> Component:
                     **{"aria-label": "Share of the bandwidth range covered, in per cent"},
                 ),
             ),
+            html.Div(running_note(view), id=ids.RUNNING_NOTE, className="running-note"),
         ],
     )
 
@@ -135,6 +148,24 @@ def elapsed_text(view: ResultView) -> str:
     return f"{words.duration(view.seconds)} elapsed" if view.state == "running" else ""
 
 
+def running_note(view: ResultView) -> str | None:
+    """Return that Cancel stops nothing for others, where others follow the search."""
+    if not view.own_and_active or not view.others:
+        return None
+    others = "Somebody else follows" if view.others == 1 else f"{view.others} others follow"
+    return f"{others} this search too: Cancel takes you off it, and it goes on."
+
+
+def own_style(view: ResultView) -> dict[str, str]:
+    """Return the style of what only those who follow the search may press."""
+    return {} if view.follows else {"display": "none"}
+
+
+def poll_ms(view: ResultView) -> int:
+    """Return how often the page asks how the run stands: less often while it waits for its turn."""
+    return POLL_WAITING_MS if view.state == "queued" and (view.queue_place or 0) > 1 else POLL_MS
+
+
 def resume_style(told: Notice) -> dict[str, str]:
     """Return the style of `RESUME`: shown only where a run can be resumed."""
     return {} if told.resume else {"display": "none"}
@@ -148,12 +179,18 @@ def notice(view: ResultView) -> Notice:
         found = f"The {words.plural(kept, 'value')} found {'is' if kept == 1 else 'are'} kept."
     if view.alert:
         return Notice(False, "This address could not be opened as it is.", view.alert, "notice notice-warn", False)
+    if view.active_state and not view.follows:
+        title = "You do not follow this search."
+        others = "Others do, and it goes on until they leave it." if view.others else "Nobody does: it ends soon."
+        return Notice(False, title, f"{others} Follow it, and it goes on for you.", "notice", True, "Follow")
     if view.state == "interrupted":
         title = f"Interrupted after {words.plural(kept, 'value')}."
         text = f"{view.message} Resume goes on from the last value found.".strip()
         return Notice(False, title, text, "notice notice-warn", True)
     if view.state == "cancelled":
-        return Notice(False, "The search was cancelled.", f"{found} Resume goes on from the last one.", "notice", True)
+        title = "The search was ended." if view.message else "The search was cancelled."
+        text = f"{view.message} {found} Resume goes on from the last one.".strip()
+        return Notice(False, title, text, "notice", True)
     if view.state == "failed":
         return Notice(False, "The search stopped.", f"{view.message} {found}".strip(), "notice notice-error", False)
     return Notice(True)
@@ -195,13 +232,15 @@ def _worth(view: ResultView) -> str:
     sentences = [f"It {first}."] if first else []
     if view.recommendation is not None:
         sentences.append(_on_the_path(view))
-    far = far_end(view)
+    far, plain = far_end(view), view.far_end == ResultView().far_end
     if far == view.recommended:
-        sentences.append("It is also what ordinary k-means finds, the far end of the path.")
+        ordinary = "what ordinary k-means finds, " if plain else ""
+        sentences.append(f"It is also {ordinary}the far end of the path.")
     elif far is not None:
         end = view.path.records[far]
         reach = f"reaches {words.measure(end.nmi)}" if end.nmi is not None else f"has c-NNC {words.measure(end.cnnc)}"
-        sentences.append(f"Ordinary k-means, the far end of the path, {reach}.")
+        who = "Ordinary k-means, the far end of the path," if plain else "The far end of the path"
+        sentences.append(f"{who} {reach}.")
     return " ".join(sentences)
 
 

@@ -18,7 +18,7 @@ from layouts.parts import select
 
 FIRST = "table"
 # A Store for each tab but the first: its content is computed when this changes.
-WANTED = (ids.FLOW_WANTED, ids.KERNEL_WANTED, ids.COMPARE_WANTED)
+WANTED = (ids.FLOW_WANTED, ids.KERNEL_WANTED, ids.PROFILE_WANTED, ids.CODE_WANTED, ids.COMPARE_WANTED)
 
 
 @dataclass(frozen=True)

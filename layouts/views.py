@@ -57,6 +57,7 @@ class SettingsView:
     scaling: str = "none"
     k: int = 3
     k_note: str = ""
+    prepared: Sequence[str] = ()
     init: str = "random"
     seed: int = 0
     n_init: int = 1
@@ -78,9 +79,11 @@ class ResultView:
     """The run that is shown, as read from the store.
 
     `message` is the run's own sentence for people (why it failed), `alert` one about the address that was opened.
+    `follows` says whether the run is one of this visitor's, `others` how many share it while it is under way.
     `selection` holds indices into the path in the order of their bandwidths; `active` is the one the arrow keys walk
     from. `sigma` is how far the search is and `share` the part of the log range covered, or of `beside`, what is done
-    beside the search once that is over. `symbol` is what the searched parameter is called. `compared` has what the
+    beside the search once that is over. `symbol` is what the searched parameter is called, and `far_end`
+    says in two lines what lies at the end of the path. `compared` has what the
     methods beside the search found, by name; the choice of the one that recommends is the path's last record.
     """
 
@@ -96,6 +99,9 @@ class ResultView:
     message: str = ""
     alert: str = ""
     queue_place: int | None = None
+    follows: bool = True
+    pinned: bool = False
+    others: int = 0
     level: int = 1
     n_levels: int = 1
     sigma: float | None = None
@@ -106,6 +112,7 @@ class ResultView:
     scheme: Scheme = "light"
     narrow: bool = False
     symbol: str = "σ"
+    far_end: tuple[str, str] = ("k-means", "the far end")
     beside: str = ""
     compared: Mapping[str, Comparison] = field(default_factory=dict)
 
@@ -124,3 +131,8 @@ class ResultView:
     def active_state(self) -> bool:
         """Whether the run may still change by itself."""
         return self.state in ("queued", "running")
+
+    @property
+    def own_and_active(self) -> bool:
+        """Whether the run is under way and one of this visitor's."""
+        return self.active_state and self.follows

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from services.disk import shrink
 from services.packing import pack, unpack
 
 LARGEST = 200_000_000
@@ -52,6 +53,10 @@ class DataCache:
             self._keep(file, kind, found)
         value: T = found
         return value
+
+    def sweep(self, most_bytes: int) -> int:
+        """Delete the oldest values over `most_bytes`; return how many went."""
+        return shrink(self._folder, most_bytes)
 
     def _read(self, file: Path, kind: str) -> Any:
         try:

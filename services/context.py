@@ -6,6 +6,7 @@ tables.
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from dataclasses import replace
 from threading import Lock
@@ -16,8 +17,10 @@ from offgrid.datasets.model import Points
 from offgrid.errors import InputError
 from services.cache import DataCache
 from services.comparisons import ComparisonStore
-from services.points import DataSpec, load_points
-from services.run_settings import RunSettings, comparison_key, content_key
+from services.handles import Handles, server_secret
+from services.points import UPLOAD, DataSpec, load_points
+from services.run_model import SEEN_EVERY
+from services.run_settings import RunSettings, SearchSettings, comparison_key, content_key
 from services.runs import RunStore
 from services.settings import Settings
 from services.uploads import Upload, UploadStore
@@ -26,9 +29,11 @@ if TYPE_CHECKING:
     from offgrid.comparison import Comparison
     from offgrid.metrics import NeighbourRanks
 
+DEFAULT = RunSettings(DataSpec("builtin:aggregation"), SearchSettings(7))  # what the first page shows
 KEPT_POINTS = 8
 KEPT_UPLOADS = 4
 SMALL_RANKS = 65_536  # rows whose ranks take two bytes each
+DAY = 86_400
 BY_ITSELF = "auto"  # the label column that was recognised
 
 
@@ -37,10 +42,21 @@ class Services:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.runs = RunStore(settings.data_dir)
+
+        def secret() -> str:
+            return server_secret(settings)
+
+        seen_every = min(SEEN_EVERY, settings.grace_seconds / 4)
+        self.runs = RunStore(settings.data_dir, handles=Handles("run", secret), seen_every=seen_every)
         self.comparisons = ComparisonStore(settings.data_dir)
         self.uploads = UploadStore(
-            settings.data_dir / "uploads", max_rows=settings.max_rows, max_bytes=settings.max_upload_bytes
+            settings.data_dir / "uploads",
+            max_rows=settings.max_rows,
+            max_bytes=settings.max_upload_bytes,
+            handles=Handles("upload", secret),
+            room=settings.uploads_mb * 1e6,
+            visitor_room=settings.uploads_per_visitor_mb * 1e6,
+            in_use=self._uploads_in_use,
         )
         self.cache = DataCache(settings.data_dir / "cache")
         self._points: OrderedDict[DataSpec, Points] = OrderedDict()
@@ -67,13 +83,22 @@ class Services:
                 self._points.popitem(last=False)
         return points
 
-    def ranks(self, points: Points) -> NeighbourRanks:
+    def content(self, spec: DataSpec) -> str:
+        """Return a hash that stands for the data in keys.
+
+        An upload's has its secret id in it: equal files of two visitors share nothing, not even the time they take.
+        """
+        found = self.points(spec).hash
+        return found if spec.upload is None else hashlib.sha256(f"{spec.upload}:{found}".encode()).hexdigest()
+
+    def ranks(self, spec: DataSpec) -> NeighbourRanks:
         """Return the neighbours' ranks that c-NNC needs, found once for each data set: for a job, not for a page."""
         from offgrid.memory import for_ranks
         from offgrid.metrics import neighbour_ranks
 
+        points = self.points(spec)
         size = min(points.n**2 * (2 if points.n <= SMALL_RANKS else 4), for_ranks())
-        return self.cache.get_or_make("ranks", points.hash, lambda: neighbour_ranks(points.X), size)
+        return self.cache.get_or_make("ranks", self.content(spec), lambda: neighbour_ranks(points.X), size)
 
     def upload(self, upload_id: str) -> Upload:
         """Return an upload, the ones used lately from memory.
@@ -85,7 +110,9 @@ class Services:
         """
         with self._lock:
             known = self._uploads.get(upload_id)
-        if known is None:
+        if known is not None:
+            self.uploads.touch(upload_id)
+        else:
             known = self.uploads.get(upload_id)
             with self._lock:
                 self._uploads[upload_id] = known
@@ -106,7 +133,7 @@ class Services:
 
     def key(self, asked: RunSettings) -> str:
         """Return the key of the run that these settings describe."""
-        return content_key(self.points(asked.data).hash, asked.search)
+        return content_key(self.content(asked.data), asked.search)
 
     def check(self, asked: RunSettings) -> None:
         """Raise `InputError` where the settings do not fit the data."""
@@ -116,23 +143,57 @@ class Services:
         if k > n:
             raise InputError(f"k is {k:,}, but there are only {n:,} rows; choose k from 1 to {n:,}.")
 
-    def request(self, asked: RunSettings) -> str:
+    def request(self, asked: RunSettings, visitor: str | None = None) -> str:
         """Return the id of the run that these settings describe, queued where it has to be carried out.
+
+        The visitor follows it from now on.
 
         Raises
         ------
         InputError
-            Where the settings do not fit the data.
+            Where the settings do not fit the data, or the visitor has too many searches under way.
         """
         self.check(asked)
-        run_id = self.runs.create(asked, self.key(asked))
+        run_id = self.runs.create(asked, self.key(asked), visitor, self.settings.runs_per_visitor)
         if self.comparisons.missing(self.comparison_keys(asked).values()):
-            self.runs.ask_beside(run_id, asked)
+            self.runs.ask_beside(run_id, asked, visitor, self.settings.runs_per_visitor)
         return run_id
+
+    def resume(self, run_id: str, visitor: str) -> None:
+        """Let the visitor follow the run, and queue it again where it stopped early.
+
+        Raises
+        ------
+        InputError
+            Where the visitor has too many searches under way.
+        """
+        self.runs.resume(run_id, visitor, self.settings.runs_per_visitor)
+
+    def sweep(self) -> None:
+        """Delete what is too old or over the quotas; the default run stays."""
+        settings = self.settings
+        self.runs.sweep(
+            older_than=settings.keep_runs_days * DAY,
+            most=settings.max_runs,
+            most_bytes=int(settings.runs_mb * 1e6),
+            keep=[self.key(DEFAULT)],
+        )
+        self.uploads.sweep(settings.keep_uploads_days * DAY)
+        self.cache.sweep(int(settings.cache_mb * 1e6))
+        self.comparisons.sweep(settings.keep_runs_days * DAY)
+
+    def rebase(self) -> None:
+        """Count everything as used now: the clock was set."""
+        self.runs.rebase()
+        self.uploads.rebase()
+
+    def _uploads_in_use(self) -> set[str]:
+        """Return the ids of uploads that searches under way need."""
+        return {source.removeprefix(UPLOAD) for source in self.runs.active_sources() if source.startswith(UPLOAD)}
 
     def comparison_keys(self, asked: RunSettings) -> dict[str, str]:
         """Return the key of each method that is carried out beside the search, by name."""
-        content = self.points(asked.data).hash
+        content = self.content(asked.data)
         return {name: comparison_key(name, content, asked.search) for name in asked.comparisons}
 
     def compared(self, asked: RunSettings) -> dict[str, Comparison]:

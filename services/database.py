@@ -1,11 +1,12 @@
 """One SQLite file for any number of threads and processes.
 
 Entry point: `Database`. Connections are kept for each thread, opened anew in a forked child and when the file was
-removed or replaced. A file that is no database any more is set aside.
+removed or replaced. A file that is no database any more, or one of another version, is set aside.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
@@ -18,6 +19,12 @@ from filelock import FileLock
 
 BUSY_TIMEOUT = 20.0  # seconds to wait for another process's transaction
 
+logger = logging.getLogger(__name__)
+
+
+class _OtherVersion(Exception):
+    """The file was made by a program with another schema."""
+
 
 class Database:
     """A file in WAL mode with a schema.
@@ -28,11 +35,14 @@ class Database:
         Made when first needed, with its folder, and again when it is gone.
     schema : str
         Statements that may be carried out again and again.
+    version : int
+        Changes with the schema.
     """
 
-    def __init__(self, file: Path, schema: str) -> None:
+    def __init__(self, file: Path, schema: str, version: int = 1) -> None:
         self._file = file
         self._schema = schema
+        self._version = version
         self._local = threading.local()
 
     @contextmanager
@@ -43,7 +53,8 @@ class Database:
         try:
             yield db
         except BaseException:
-            db.execute("ROLLBACK")
+            if db.in_transaction:  # on a full disk SQLite has rolled back by itself
+                db.execute("ROLLBACK")
             raise
         db.execute("COMMIT")
 
@@ -66,18 +77,30 @@ class Database:
         with FileLock(self._file.with_suffix(".lock")):
             try:
                 return self._connect()
-            except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.OperationalError):
-                    raise
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError:
                 # Not a database any more. Keep it for whoever wants to look, and start afresh.
-                self._file.rename(self._file.with_suffix(f".damaged-{int(time.time())}"))
-                return self._connect()
+                self._set_aside("damaged")
+            except _OtherVersion:
+                self._set_aside("older")
+            return self._connect()
+
+    def _set_aside(self, why: str) -> None:
+        aside = self._file.with_suffix(f".{why}-{int(time.time())}")
+        self._file.rename(aside)
+        logger.warning("%s is set aside as %s", self._file.name, aside.name)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._file, timeout=BUSY_TIMEOUT, isolation_level=None)
         connection.row_factory = sqlite3.Row
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != self._version and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            connection.close()
+            raise _OtherVersion
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.executescript(self._schema)
+        connection.execute(f"PRAGMA user_version = {self._version}")
         return connection

@@ -1,7 +1,7 @@
 """Results as files to take away, with names that say what is in them.
 
-Entry points: `path_file`, `labels_file`, `run_file` and `labels_index` (which record the labels are taken from). Cells
-that a spreadsheet would take for a formula are defused.
+Entry points: `path_file`, `labels_file`, `profile_file`, `run_file` and `labels_index` (which record the labels are
+taken from). Cells that a spreadsheet would take for a formula are defused.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from offgrid.datasets.model import Points
 from offgrid.errors import InputError
 from offgrid.export import labels_csv, path_csv, run_dict
+from offgrid.profile import ClusterProfile, profile_csv
 from services.run_settings import library_version
 from services.runs import Run
 
@@ -62,6 +63,12 @@ def run_file(run: Run, points: Points, reason: str) -> File:
     values |= {"version": library_version(), "seconds": run.seconds}
     name = f"{slug(points.title)}-k{run.settings.search.n_clusters}-run.json"
     return File(name, json.dumps(values, indent=1, ensure_ascii=False), "application/json")
+
+
+def profile_file(profile: ClusterProfile, points: Points, n_clusters: int, sigma: float) -> File:
+    """Return what the clusters at one bandwidth are like as CSV, every column of the data."""
+    text = profile_csv(profile, [defused(name) for name in points.feature_names])
+    return File(f"{slug(points.title)}-k{n_clusters}-profile-sigma-{sigma:.6g}.csv", text, "text/csv")
 
 
 def labels_index(selection: Sequence[int], active: int | None, recommended: int | None) -> int | None:

@@ -1,12 +1,14 @@
 """Carrying out a run in a process of its own.
 
 Entry point: `execute`. It claims the run, waits for a slot, and writes every record to the store as it is found. A
-thread beats once a second, notices a cancel that was asked for, and ends the process when its parent is gone. Slots
-are locks of the kernel, which are free again the moment their process dies.
+thread beats once a second, notices a cancel that was asked for, and ends the process when its parent is gone. A
+process that is told to end (SIGTERM, SIGINT) lets go of the run, which is queued for another one. Slots are locks of
+the kernel, which are free again the moment their process dies.
 """
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import os
 import signal
@@ -18,19 +20,21 @@ from types import FrameType
 from typing import Any
 
 import multiprocess
-from filelock import FileLock, Timeout
 
 from offgrid.comparison import METHODS, Comparison, compare
 from offgrid.datasets.model import Points
 from offgrid.errors import InputError
 from services.context import Services
-from services.logs import describe
-from services.run_settings import SearchSettings, content_key
+from services.disk import is_full
+from services.logs import about_run, describe
+from services.run_settings import SearchSettings
 from services.runs import LostRun, Progress, Run, RunStore
+from services.slots import take
 
 BEAT = 1.0  # seconds between heartbeats
 SLOT_PATIENCE = 0.2  # seconds between two tries for a slot
-SERVER_GONE = "The server was stopped during the search."
+SERVER_GONE = "The server was stopped; the search goes on when it is back."
+NO_ROOM = "The server's disk is full, so that nothing more could be kept."
 
 logger = logging.getLogger(__name__)
 
@@ -90,28 +94,40 @@ def execute(
     if owner is None:
         return
     heart = Heart(runs, run_id, owner, on_progress, parent_lives)
-    try:
-        with heart.beating():
-            _carry_out(services, run_id, owner, heart, build)
-    except Stopped:
-        if heart.cancelled:
-            runs.stop(run_id, owner, "cancelled")
-    except LostRun:
-        logger.info("run %s goes on in another process", run_id)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the person sees a sentence and the log keeps the trace
-        _close(runs.fail, run_id, owner, describe(error, "The search"))
-    except BaseException:
-        _close(runs.stop, run_id, owner, "interrupted")
-        raise
-    heart.tell()
+    with about_run(run_id):
+        try:
+            with heart.beating():
+                _carry_out(services, run_id, owner, heart, build)
+        except Stopped:
+            if heart.cancelled:
+                _close(runs.stop, run_id, owner, "cancelled")
+            elif heart.leaving:
+                _close(runs.stop, run_id, owner, "queued", SERVER_GONE)
+        except LostRun:
+            logger.info("it goes on in another process")
+        except Exception as error:  # noqa: BLE001 - whatever it is, a person sees a sentence, the log keeps the trace
+            told = describe(error, "The search")
+            if is_full(error):
+                _close(runs.stop, run_id, owner, "interrupted", NO_ROOM)
+            else:
+                _close(runs.fail, run_id, owner, told)
+        except BaseException:
+            _close(runs.stop, run_id, owner, "queued", SERVER_GONE)
+            raise
+        heart.tell()
 
 
 def _close(close: Callable[..., None], run_id: str, owner: str, *values: str) -> None:
-    """Close a run that may be another process's by now."""
+    """Close a run that may be another process's by now, or on a disk that takes no word more.
+
+    Without a heartbeat it counts as interrupted before long.
+    """
     try:
         close(run_id, owner, *values)
     except LostRun:
-        logger.info("run %s goes on in another process", run_id)
+        logger.info("it goes on in another process")
+    except Exception:
+        logger.warning("it could not be closed as %s", values, exc_info=True)
 
 
 def _carry_out(services: Services, run_id: str, owner: str, heart: Heart, build: Build) -> None:
@@ -122,18 +138,19 @@ def _carry_out(services: Services, run_id: str, owner: str, heart: Heart, build:
         run = runs.get(run_id)
         if run is None:
             raise LostRun(run_id)
-        points = services.points(run.settings.data)
-        if content_key(points.hash, run.settings.search) != run.key:
+        if services.key(run.settings) != run.key:
             raise InputError("The data or the library have changed since this run began; run the search again.")
-        search = build(run.settings.search)
+        logger.info("searching, after %d values found before", len(run.path))
+        points, search = services.points(run.settings.data), build(run.settings.search)
         heart.watch(search)
         with heart.interruptible():
-            ranks = services.ranks(points)
+            ranks = services.ranks(run.settings.data)
             records = search.iter_path(points.X, points.y, resume=run.path.records, ranks=ranks)
         _find(runs, run, owner, heart, search, records)
         runs.set_ends(run_id, owner, search.ends_)
         _compare(services, run, points, ranks, heart)
         runs.finish(run_id, owner, search.ends_)
+        logger.info("finished")
 
 
 def _compare(services: Services, run: Run, points: Points, ranks: Any, heart: Heart) -> None:
@@ -208,6 +225,7 @@ class Heart:
         self._stop = threading.Event()
         self._open = False
         self.cancelled = False
+        self.leaving = False
 
     def watch(self, search: Any) -> None:
         """Report where this search is with every beat."""
@@ -220,16 +238,16 @@ class Heart:
         try:
             self._on_progress(self._runs.version(self._run_id))
         except Exception:
-            logger.warning("progress of run %s could not be sent", self._run_id, exc_info=True)
+            logger.warning("progress could not be sent", exc_info=True)
 
     def check(self) -> None:
         """Raise `Stopped` where the run must stop."""
-        if self._stop.is_set():
+        if self._stop.is_set() or self.leaving:
             raise Stopped
 
     def first(self) -> bool:
         """Whether no other living run waits ahead of this one."""
-        return self._runs.place(self._run_id) == 1
+        return self._runs.is_next(self._run_id)
 
     def wait(self, seconds: float) -> None:
         """Wait, at most until the run must stop."""
@@ -238,7 +256,8 @@ class Heart:
     @contextmanager
     def beating(self) -> Iterator[None]:
         """Beat while the block runs."""
-        thread = threading.Thread(target=self._beat, name="heart", daemon=True)
+        context = contextvars.copy_context()  # so that its log lines are about this run too
+        thread = threading.Thread(target=context.run, args=(self._beat,), name="heart", daemon=True)
         with self._listening():
             thread.start()
             try:
@@ -259,17 +278,21 @@ class Heart:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Take the signal, where this is the main thread; elsewhere a cancel is noticed between records."""
+        """Take the signals, where this is the main thread; elsewhere a cancel is noticed between records."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = signal.signal(signal.SIGUSR1, self._on_signal)
+        taken = (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT)
+        before = [signal.signal(number, self._on_signal) for number in taken]
         try:
             yield
         finally:
-            signal.signal(signal.SIGUSR1, before)
+            for number, handler in zip(taken, before, strict=True):
+                signal.signal(number, handler)
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if number != signal.SIGUSR1:
+            self.leaving = True  # and no event: its lock may be held by what the signal interrupts
         if self._open:
             self._open = False
             raise Stopped
@@ -291,7 +314,7 @@ class Heart:
         except LostRun:
             return True
         except Exception:
-            logger.warning("run %s could not beat", self._run_id, exc_info=True)
+            logger.warning("the heartbeat could not be written", exc_info=True)
         return self.cancelled
 
     def beside(self, what: str, share: float = 0.0) -> None:
@@ -310,7 +333,7 @@ class Heart:
         if self._parent_lives is None or self._parent_lives():
             return
         try:
-            self._runs.stop(self._run_id, self._owner, "interrupted", SERVER_GONE)
+            self._runs.stop(self._run_id, self._owner, "queued", SERVER_GONE)
         finally:
             os._exit(1)
 
@@ -318,27 +341,15 @@ class Heart:
 @contextmanager
 def _slot(folder: Path, count: int, heart: Heart) -> Iterator[None]:
     """Hold one of `count` slots while the block runs, first come first served."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = _take(folder, count) if heart.first() else None
+    lock = take(folder, count) if heart.first() else None
     while lock is None:
         heart.wait(SLOT_PATIENCE)
         heart.check()
-        lock = _take(folder, count) if heart.first() else None
+        lock = take(folder, count) if heart.first() else None
     try:
         yield
     finally:
         lock.release()
-
-
-def _take(folder: Path, count: int) -> FileLock | None:
-    for number in range(count):
-        lock = FileLock(folder / f"slot-{number}.lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            continue
-        return lock
-    return None
 
 
 def parent_watch() -> Callable[[], bool]:

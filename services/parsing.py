@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 6  # seconds by the clock for one of processor time, on a machine with other work
 AT_ONCE = 2  # files read at the same time by one server process
 OPEN_FILES = 64
-KEPT_VARIABLES = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ")
+KEPT_VARIABLES = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "OFFGRID_LOG_FORMAT", "PATH", "TMPDIR", "TZ")
 ALONE = {  # one thread and no memory reserved ahead: what counts against the limit is what the file needs
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "MALLOC_ARENA_MAX": "1",
@@ -297,7 +297,7 @@ def main() -> int:
     if not line:
         return 0
     request = json.loads(line)
-    logs.set_up(request["log_level"])
+    logs.set_up(request["log_level"], os.environ.get("OFFGRID_LOG_FORMAT", "text"))
     _confine(request["seconds"], request["memory"], request["output"])
     content = sys.stdin.buffer.read()
     if len(content) == request["size"]:

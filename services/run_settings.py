@@ -112,6 +112,15 @@ class SearchSettings:
         return "degree" if self.kernel == "polynomial" else "σ"
 
     @property
+    def far_end(self) -> tuple[str, str]:
+        """What lies at the end of the path, in two lines."""
+        if self.kernel == "polynomial":
+            return "Degree 64", "the search ends"
+        if self.plus is not None:
+            return "Fixed kernel", "alone, the far end"
+        return "k-means", "the far end" if self.kernel == "rbf" else "with ‖x−y‖₁"
+
+    @property
     def kernel_title(self) -> str:
         """The kernel in a word or two ("RBF", "RBF + Laplacian")."""
         return KERNEL_TITLES[self.kernel] + ("" if self.plus is None else f" + {KERNEL_TITLES[self.plus[1]]}")

@@ -1,145 +1,50 @@
 """The store of runs: the only truth about what was asked, what was found and what is happening.
 
-Entry points: `SearchSettings` and `RunSettings` (what was asked, and its form in the address), `content_key`, `Run`
-(one run as it stands) and `RunStore`.
+Entry points: `RunStore`, and from `services.run_model` and `services.run_settings` what it takes and returns: `Run`,
+`Progress`, `Following`, `LostRun`, `RunSettings`, `SearchSettings` and `content_key`.
 
-Everything is in one SQLite file (WAL), opened by any number of processes at once. Transactions are short. Records are
-appended one row each, packed and checksummed, so a killed process loses nothing that was found before. A run belongs
-to the process that claimed it last; writes of any other process are refused with `LostRun`. Memory: the paths asked
-for lately are kept unpacked, n int32 for each record, and grow by the new rows only.
+Everything is in one SQLite file (WAL), opened by any number of processes of one machine at once. Transactions are
+short. Records are appended one row each, packed and checksummed, so a killed process loses nothing that was found
+before. A run belongs to the process that claimed it last; writes of any other process are refused with `LostRun`.
+Whose page a run is carried out for is in `services.followers`, what is kept for how long in `services.run_keeping`.
+
+Time is the machine's monotonic clock, the same for all processes, so that setting the clock or a laptop's sleep makes
+no run look dead. It starts anew with the machine: a time later than now is from before that, and as good as never.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
 import sqlite3
-import threading
 import time
-import zlib
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from offgrid.path import BandwidthPath, LevelEnd, PathRecord
+from services import followers, run_keeping, run_rows
 from services.database import Database
+from services.handles import Handles
+from services.run_keeping import Census
+from services.run_model import SEEN_EVERY, Following, LostRun, Progress, Run, RunState
+from services.run_records import PathCache, pack, pack_ends
+from services.run_rows import is_stale, state_of
 from services.run_settings import RunSettings, SearchSettings, content_key
 
-__all__ = ["LostRun", "Progress", "Run", "RunSettings", "RunState", "RunStore", "SearchSettings", "content_key"]
-
-RunState = Literal["queued", "running", "finished", "cancelled", "failed", "interrupted"]
-
-STALE_AFTER = 5.0  # seconds without a heartbeat (one a second) after which a process counts as gone
-UNCLAIMED_AFTER = 20.0  # seconds that a new run may wait for its process to start, on a slow machine
-KEPT_PATHS = 8  # runs whose paths are kept unpacked in memory
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS runs (
-    id TEXT PRIMARY KEY,
-    key TEXT NOT NULL UNIQUE,
-    settings TEXT NOT NULL,
-    state TEXT NOT NULL,
-    message TEXT NOT NULL DEFAULT '',
-    created REAL NOT NULL,
-    queued REAL NOT NULL,
-    started REAL,
-    heartbeat REAL NOT NULL,
-    worked REAL NOT NULL DEFAULT 0,
-    pid INTEGER,
-    owner TEXT,
-    cancel INTEGER NOT NULL DEFAULT 0,
-    progress TEXT,
-    lower_bound REAL,
-    lower_bound_note TEXT NOT NULL DEFAULT '',
-    ends TEXT NOT NULL DEFAULT '[]',
-    n_records INTEGER NOT NULL DEFAULT 0,
-    epoch INTEGER NOT NULL DEFAULT 0
-);
-CREATE TABLE IF NOT EXISTS records (
-    run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    place INTEGER NOT NULL,
-    record BLOB NOT NULL,
-    PRIMARY KEY (run, place)
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS runs_by_state ON runs (state, queued);
-"""
-
-
-class LostRun(Exception):
-    """The run was claimed by another process meanwhile, or is gone; whoever gets this must stop writing to it."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a search is: level of the hierarchy, bandwidth, and the share of the log-sigma range covered (0 to 1).
-
-    After the search, `beside` says what is carried out beside it, in words, and `share` how much of that is done.
-    """
-
-    level: int
-    n_levels: int
-    sigma: float
-    share: float
-    beside: str = ""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One run as it stands.
-
-    Attributes
-    ----------
-    id : str
-    key : str
-        Hash of the data, the search settings and the version of the library.
-    settings : RunSettings
-    state : str
-        "interrupted" is a run whose process stopped beating; it can be resumed from its last record.
-    message : str
-        Why it failed, or what was repaired, in one sentence.
-    created, heartbeat : float
-        Seconds since the epoch.
-    started : float or None
-        When its present process got a slot.
-    seconds : float
-        Time spent searching, over all its processes.
-    pid : int or None
-        Process that claimed it last.
-    place : int or None
-        Place in the queue, from 1, while queued.
-    cancelling : bool
-        Cancel was asked for and is about to be noticed.
-    progress : Progress or None
-    lower_bound : float or None
-        Theorem 1's bound; None where there is none, with the reason in `lower_bound_note`.
-    path : BandwidthPath
-        The records so far.
-    """
-
-    id: str
-    key: str
-    settings: RunSettings
-    state: RunState
-    message: str
-    created: float
-    heartbeat: float
-    started: float | None
-    seconds: float
-    pid: int | None
-    place: int | None
-    cancelling: bool
-    progress: Progress | None
-    lower_bound: float | None
-    lower_bound_note: str
-    path: BandwidthPath
-
-    @property
-    def active(self) -> bool:
-        """Whether a process is at work on it, or about to be."""
-        return self.state in ("queued", "running")
+__all__ = [
+    "Census",
+    "Following",
+    "LostRun",
+    "Progress",
+    "Run",
+    "RunSettings",
+    "RunState",
+    "RunStore",
+    "SearchSettings",
+    "content_key",
+]
 
 
 class RunStore:
@@ -150,68 +55,142 @@ class RunStore:
     folder : Path
         The file ``runs.sqlite3`` is made there when first needed, and again when the folder is gone.
     clock : callable, optional
-        Returns seconds since the epoch.
+        Returns seconds since anything, the same for all processes.
+    handles : Handles, optional
+        Makes the runs' ids, and tells forged ones.
+    seen_every : float
+        Seconds within which a second look of a page is not written down.
     """
 
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        self._database = Database(folder / "runs.sqlite3", SCHEMA)
+    def __init__(
+        self,
+        folder: Path,
+        clock: Callable[[], float] = time.monotonic,
+        handles: Handles | None = None,
+        seen_every: float = SEEN_EVERY,
+    ) -> None:
+        self._seen_every = seen_every
+        schema = run_rows.SCHEMA + followers.SCHEMA + run_keeping.SCHEMA
+        self._database = Database(folder / "runs.sqlite3", schema, run_rows.VERSION)
         self._clock = clock
-        self._paths: OrderedDict[str, tuple[tuple[Any, ...], BandwidthPath]] = OrderedDict()
-        self._paths_lock = threading.Lock()
+        self._handles = handles or Handles("run")
+        self._paths = PathCache()
 
     # Asking ----------------------------------------------------------------------------------------------------------
 
-    def create(self, settings: RunSettings, key: str) -> str:
+    def create(self, settings: RunSettings, key: str, visitor: str | None = None, most: int | None = None) -> str:
         """Return the id of the run with this key, made if there is none, and queued again if it stopped early.
 
         The same search on the same data is one run, whoever asks: an active one is joined, a finished one is found,
-        a cancelled, failed or interrupted one goes on after its last record.
+        a cancelled, failed or interrupted one goes on after its last record. The visitor follows it from now on.
+
+        Raises
+        ------
+        InputError
+            Where the visitor has `most` others under way, and this one is not finished.
         """
         with self._database.transaction() as db:
             row = db.execute("SELECT * FROM runs WHERE key = ?", (key,)).fetchone()
-            if row is not None:
-                if self._state(row) not in ("queued", "running", "finished"):
-                    self._reopen(db, row["id"], settings)
-                return str(row["id"])
-            run_id, now = secrets.token_urlsafe(9), self._clock()
-            db.execute(
-                "INSERT INTO runs (id, key, settings, state, created, queued, heartbeat) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (run_id, key, json.dumps(settings.to_dict()), "queued", now, now, now),
-            )
+            run_id = self._handles.new() if row is None else str(row["id"])
+            if row is None:
+                now, values = self._clock(), json.dumps(settings.to_dict())
+                db.execute(
+                    "INSERT INTO runs (id, key, settings, state, created, used, asked, queued, heartbeat) "  # noqa: S608
+                    f"VALUES (?, ?, ?, 'queued', ?, ?, ?, {run_rows.LAST_PLACE}, ?)",
+                    (run_id, key, values, time.time(), time.time(), now, now),
+                )
+            elif state_of(row, self._clock()) not in ("queued", "running", "finished"):
+                run_rows.reopen(db, run_id, self._clock(), json.dumps(settings.to_dict()))
+            else:
+                db.execute("UPDATE runs SET used = ? WHERE id = ?", (time.time(), run_id))
+            if visitor is not None:
+                finished = row is not None and row["state"] == "finished"
+                followers.add(db, run_id, visitor, self._clock(), None if finished else most)
             return run_id
 
-    def ask_beside(self, run_id: str, settings: RunSettings) -> None:
-        """Ask for more beside the path: a finished run is queued again, an active one has it added to the rest."""
+    def ask_beside(
+        self, run_id: str, settings: RunSettings, visitor: str | None = None, most: int | None = None
+    ) -> None:
+        """Ask for more beside the path: a finished run is queued again, an active one has it added to the rest.
+
+        Raises `InputError` as `create` does.
+        """
         with self._database.transaction() as db:
             row = self._row(db, run_id)
             if row is None:
                 return
-            if self._state(row) == "finished":
-                self._reopen(db, run_id, settings)
+            if row["state"] == "finished":
+                if visitor is not None:
+                    followers.add(db, run_id, visitor, self._clock(), most)
+                run_rows.reopen(db, run_id, self._clock(), json.dumps(settings.to_dict()))
             else:
                 asked = RunSettings.from_dict(json.loads(row["settings"]))
                 both = replace(asked, compare=asked.compare + settings.compare)
                 db.execute("UPDATE runs SET settings = ? WHERE id = ?", (json.dumps(both.to_dict()), run_id))
 
-    def resume(self, run_id: str) -> bool:
-        """Queue a run that stopped early again; False where it is active, finished or unknown."""
+    def resume(self, run_id: str, visitor: str | None = None, most: int | None = None) -> bool:
+        """Queue a run that stopped early again, for a visitor who follows it from now on.
+
+        Returns False where it is active, finished or unknown. Raises `InputError` as `create` does.
+        """
         with self._database.transaction() as db:
             row = self._row(db, run_id)
-            if row is None or self._state(row) in ("queued", "running", "finished"):
+            if row is None or row["state"] == "finished":
                 return False
-            self._reopen(db, run_id, None)
+            if visitor is not None:
+                followers.add(db, run_id, visitor, self._clock(), most)
+            if state_of(row, self._clock()) in ("queued", "running"):
+                return False
+            run_rows.reopen(db, run_id, self._clock())
             return True
 
-    def cancel(self, run_id: str) -> None:
-        """Ask for the run to stop. Its process notices within a second or so; without a process it stops at once."""
+    def cancel(self, run_id: str, message: str = "") -> None:
+        """Ask for the run to stop, whoever follows it, for the reason given.
+
+        Its process notices within a second or so; without a process it stops at once.
+        """
         with self._database.transaction() as db:
             row = self._row(db, run_id)
-            if row is None or row["state"] not in ("queued", "running", "interrupted"):
-                return
-            if self._state(row) == "interrupted" or row["owner"] is None:
-                db.execute("UPDATE runs SET state = 'cancelled', cancel = 0, owner = NULL WHERE id = ?", (run_id,))
-            else:
-                db.execute("UPDATE runs SET cancel = 1 WHERE id = ?", (run_id,))
+            if row is not None:
+                run_rows.cancel(db, row, self._clock(), message)
+
+    # Following -------------------------------------------------------------------------------------------------------
+
+    def follow(self, run_id: str, visitor: str, *, pinned: bool = False) -> None:
+        """Let a visitor follow a run, without a page too where it is pinned."""
+        with self._database.transaction() as db:
+            if self._row(db, run_id) is not None:
+                followers.add(db, run_id, visitor, self._clock(), None)
+                followers.pin(db, run_id, visitor, pinned=pinned)
+
+    def leave(self, run_id: str, visitor: str) -> bool:
+        """Let a visitor leave a run; True where nobody else follows it, so that it was asked to stop."""
+        with self._database.transaction() as db:
+            row = self._row(db, run_id)
+            if row is None or not followers.remove(db, run_id, visitor):
+                return False
+            run_rows.cancel(db, row, self._clock(), "")
+            return True
+
+    def following(self, run_id: str, visitor: str) -> Following:
+        """Return how a visitor stands to a run."""
+        return followers.standing(self._database.connection(), run_id, visitor)
+
+    def seen(self, run_id: str, visitor: str) -> None:
+        """Note that a visitor's page shows the run: a heartbeat, written down now and then."""
+        if followers.is_due(self._database.connection(), run_id, visitor, self._clock(), self._seen_every):
+            with self._database.transaction() as db:
+                followers.see(db, run_id, visitor, self._clock())
+
+    def pin(self, run_id: str, visitor: str, *, pinned: bool) -> None:
+        """Note whether the run goes on for a visitor who has no page with it."""
+        with self._database.transaction() as db:
+            followers.pin(db, run_id, visitor, pinned=pinned)
+
+    def abandoned(self, grace: float) -> list[str]:
+        """Return the ids of active runs that no follower's page has shown for `grace` seconds, and nobody pinned."""
+        with self._database.transaction() as db:
+            return followers.abandoned(db, self._clock(), grace)
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
@@ -225,7 +204,7 @@ class RunStore:
         row = self._row(self._database.connection(), run_id)
         if row is None:
             return "gone"
-        parts = (row["id"], self._state(row), row["n_records"], row["epoch"], row["cancel"], row["ends"])
+        parts = (row["id"], state_of(row, self._clock()), row["n_records"], row["epoch"], row["cancel"], row["ends"])
         return ":".join(str(part) for part in parts)
 
     def find_finished(self, key: str) -> str | None:
@@ -234,28 +213,56 @@ class RunStore:
         row = db.execute("SELECT id FROM runs WHERE key = ? AND state = 'finished'", (key,)).fetchone()
         return None if row is None else str(row["id"])
 
+    def active_sources(self) -> set[str]:
+        """Return the sources of the data (see `DataSpec.source`) that searches under way are on."""
+        rows = self._database.connection().execute("SELECT settings FROM runs WHERE state IN ('queued', 'running')")
+        return {str(json.loads(row["settings"])["data"]["source"]) for row in rows}
+
+    # The queue -------------------------------------------------------------------------------------------------------
+
+    def place(self, run_id: str) -> int:
+        """Return the place in the queue, from 1; 0 where the run is not queued."""
+        row = self._row(self._database.connection(), run_id)
+        return 0 if row is None or row["state"] != "queued" else run_rows.place(self._database.connection(), row)
+
+    def is_next(self, run_id: str) -> bool:
+        """Whether no other waiting process is ahead: one that was killed, or not started yet, holds nobody up."""
+        return run_rows.is_next(self._database.connection(), run_id, self._clock())
+
+    def startable(self, slots: int) -> list[str]:
+        """Return the ids of queued runs without a process that may have one, the first of the queue first."""
+        return run_rows.startable(self._database.connection(), slots, self._clock())
+
+    def take_over(self, since: float) -> int:
+        """Queue the runs again whose process started before `since` and is gone, and return how many.
+
+        One that was to be cancelled is; one that has ended several processes without a new value has failed.
+        """
+        with self._database.transaction() as db:
+            return run_rows.take_over(db, since, self._clock())
+
+    def now(self) -> float:
+        """Return the time on the store's clock."""
+        return self._clock()
+
     # Carrying out ----------------------------------------------------------------------------------------------------
 
     def claim(self, run_id: str) -> str | None:
         """Take a queued run for this process and return a token for the calls below; None where it is another's."""
         with self._database.transaction() as db:
             row = self._row(db, run_id)
-            if row is None or row["state"] != "queued" or (row["owner"] is not None and not self._stale(row)):
+            if (
+                row is None
+                or row["state"] != "queued"
+                or (row["owner"] is not None and not is_stale(row, self._clock()))
+            ):
                 return None
-            owner = secrets.token_hex(8)
+            owner = os.urandom(8).hex()
             db.execute(
                 "UPDATE runs SET owner = ?, pid = ?, heartbeat = ?, started = NULL WHERE id = ?",
                 (owner, os.getpid(), self._clock(), run_id),
             )
             return owner
-
-    def place(self, run_id: str) -> int:
-        """Return the place in the queue, from 1; 0 where the run is not queued.
-
-        Only runs whose process is alive and waiting count, so that a dead one holds nobody up.
-        """
-        row = self._row(self._database.connection(), run_id)
-        return 0 if row is None or row["state"] != "queued" else self._place(row)
 
     def start(self, run_id: str, owner: str) -> None:
         """Note that the run has its slot."""
@@ -266,12 +273,12 @@ class RunStore:
         """Note that the process lives, and where the search is; True where cancel was asked for."""
         told = _pack_progress(progress)
         with self._database.transaction() as db:
-            self._require(db, run_id, owner)
+            row = self._require(db, run_id, owner)
             db.execute(
                 "UPDATE runs SET heartbeat = ?, progress = coalesce(?, progress) WHERE id = ?",
                 (self._clock(), told, run_id),
             )
-            return bool(db.execute("SELECT cancel FROM runs WHERE id = ?", (run_id,)).fetchone()["cancel"])
+            return bool(row["cancel"])
 
     def set_bound(self, run_id: str, owner: str, bound: float | None, note: str) -> None:
         """Keep Theorem 1's bound, or why there is none."""
@@ -279,7 +286,7 @@ class RunStore:
 
     def set_ends(self, run_id: str, owner: str, ends: Sequence[LevelEnd]) -> None:
         """Keep how the levels ended: the path is complete, while more is carried out beside it."""
-        self._change(run_id, owner, "ends = ?", (_pack_ends(ends),))
+        self._change(run_id, owner, "ends = ?", (pack_ends(ends),))
 
     def append(
         self,
@@ -290,14 +297,14 @@ class RunStore:
         progress: Progress | None = None,
     ) -> bool:
         """Add a record after the last one, with how the levels before it ended; True where cancel was asked for."""
-        packed, told = _pack(record), _pack_progress(progress)
+        packed, told = pack(record), _pack_progress(progress)
         with self._database.transaction() as db:
             row = self._require(db, run_id, owner)
             db.execute("INSERT INTO records VALUES (?, ?, ?)", (run_id, row["n_records"], packed))
             db.execute(
-                "UPDATE runs SET n_records = n_records + 1, heartbeat = ?, ends = ?, progress = coalesce(?, progress) "
-                "WHERE id = ?",
-                (self._clock(), _pack_ends(ends), told, run_id),
+                "UPDATE runs SET n_records = n_records + 1, size = size + ?, tries = 0, heartbeat = ?, ends = ?, "
+                "progress = coalesce(?, progress) WHERE id = ?",
+                (len(packed), self._clock(), pack_ends(ends), told, run_id),
             )
             return bool(row["cancel"])
 
@@ -305,34 +312,63 @@ class RunStore:
         """Close the run as complete."""
         self._close(run_id, owner, "finished", "", ends)
 
-    def stop(self, run_id: str, owner: str, state: Literal["cancelled", "interrupted"], message: str = "") -> None:
-        """Close the run before its end; its records stay."""
+    def stop(
+        self, run_id: str, owner: str, state: Literal["cancelled", "interrupted", "queued"], message: str = ""
+    ) -> None:
+        """Close the run before its end; its records stay. As "queued" it keeps its place, for another process."""
         self._close(run_id, owner, state, message)
 
     def fail(self, run_id: str, owner: str, message: str) -> None:
         """Close the run with the reason why it could not be completed; its records stay."""
         self._close(run_id, owner, "failed", message)
 
+    # Keeping ---------------------------------------------------------------------------------------------------------
+
+    def census(self) -> Census:
+        """Return how many runs are in each state, how many wait, and what has been counted so far."""
+        db = self._database.connection()
+        return run_keeping.census(db, self._clock())
+
+    def sweep(self, *, older_than: float, most: int, most_bytes: int, keep: Sequence[str] = ()) -> int:
+        """Delete runs not used for `older_than` seconds, and the least recently used over the quotas.
+
+        Active runs, those that a page shows, and those with the keys in `keep` stay. Returns how many went.
+        """
+        with self._database.transaction() as db:
+            return run_keeping.sweep(
+                db, older_than=older_than, most=most, most_bytes=most_bytes, keep=keep, now=self._clock()
+            )
+
+    def use(self, run_id: str) -> None:
+        """Note that somebody looks at the run, so that it is kept."""
+        with self._database.transaction() as db:
+            if self._row(db, run_id) is not None:
+                db.execute("UPDATE runs SET used = ? WHERE id = ?", (time.time(), run_id))
+
+    def rebase(self) -> None:
+        """Count every run as used now: the clock was set, and ages mean nothing."""
+        with self._database.transaction() as db:
+            db.execute("UPDATE runs SET used = ?", (time.time(),))
+
     # Within ----------------------------------------------------------------------------------------------------------
 
     def _close(self, run_id: str, owner: str, state: str, message: str, ends: Sequence[LevelEnd] | None = None) -> None:
-        change = (
-            "state = ?, message = ?, ends = coalesce(?, ends), worked = worked + coalesce(? - started, 0), "
-            "started = NULL, heartbeat = ?, owner = NULL, cancel = 0"
-        )
         now = self._clock()
-        packed = None if ends is None else _pack_ends(ends)
-        self._change(run_id, owner, change, (state, message, packed, now, now))
-
-    def _reopen(self, db: sqlite3.Connection, run_id: str, settings: RunSettings | None) -> None:
-        """Queue again; time between the last slot and the last heartbeat was spent searching, so it counts."""
-        now = self._clock()
-        db.execute(
-            "UPDATE runs SET state = 'queued', message = '', queued = ?, cancel = 0, owner = NULL, pid = NULL, "
-            "worked = worked + coalesce(heartbeat - started, 0), started = NULL, heartbeat = ?, "
-            "settings = coalesce(?, settings) WHERE id = ?",
-            (now, now, None if settings is None else json.dumps(settings.to_dict()), run_id),
-        )
+        packed = None if ends is None else pack_ends(ends)
+        with self._database.transaction() as db:
+            row = self._require(db, run_id, owner)
+            if row["cancel"] and state == "queued":
+                state = "cancelled"
+            kept = row["message"] if row["cancel"] and state == "cancelled" else message
+            seconds = 0.0 if row["started"] is None else now - row["started"]
+            db.execute(
+                "UPDATE runs SET state = ?, message = ?, ends = coalesce(?, ends), worked = worked + ?, "
+                "started = NULL, heartbeat = ?, used = ?, owner = NULL, pid = NULL, cancel = 0 WHERE id = ?",
+                (state, kept, packed, seconds, now, time.time(), run_id),
+            )
+            if state != "queued":
+                followers.unpin(db, run_id)
+            run_keeping.note_end(db, state, seconds)
 
     def _change(self, run_id: str, owner: str, assignments: str, values: tuple[Any, ...]) -> None:
         with self._database.transaction() as db:
@@ -345,36 +381,20 @@ class RunStore:
             raise LostRun(run_id)
         return row
 
-    @staticmethod
-    def _row(db: sqlite3.Connection, run_id: str) -> sqlite3.Row | None:
+    def _row(self, db: sqlite3.Connection, run_id: str) -> sqlite3.Row | None:
+        if not self._handles.valid(run_id):
+            return None
         row: sqlite3.Row | None = db.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
         return row
-
-    def _stale(self, row: sqlite3.Row) -> bool:
-        allowed = UNCLAIMED_AFTER if row["owner"] is None else STALE_AFTER
-        return bool(self._clock() - row["heartbeat"] > allowed)
-
-    def _state(self, row: sqlite3.Row) -> RunState:
-        if row["state"] in ("queued", "running") and self._stale(row):
-            return "interrupted"
-        state: RunState = row["state"]
-        return state
-
-    def _place(self, row: sqlite3.Row) -> int:
-        waiting = self._database.connection().execute("SELECT * FROM runs WHERE state = 'queued' ORDER BY queued, id")
-        ahead = 0
-        for other in waiting:
-            if other["id"] == row["id"]:
-                break
-            ahead += other["owner"] is not None and not self._stale(other)
-        return ahead + 1
 
     def _run(self, row: sqlite3.Row) -> Run:
         path = self._path(row)
         if len(path) < row["n_records"]:
-            row = self._cut(row["id"], len(path)) or row
+            with self._database.transaction() as db:
+                run_rows.cut(db, row["id"], len(path))
+                row = self._row(db, row["id"]) or row
             path = self._path(row)
-        state = self._state(row)
+        state = state_of(row, self._clock())
         last = self._clock() if state == "running" else row["heartbeat"]
         searching = 0.0 if row["started"] is None else last - row["started"]
         return Run(
@@ -388,7 +408,7 @@ class RunStore:
             started=row["started"],
             seconds=row["worked"] + searching,
             pid=row["pid"],
-            place=self._place(row) if state == "queued" else None,
+            place=run_rows.place(self._database.connection(), row) if state == "queued" else None,
             cancelling=bool(row["cancel"]),
             progress=Progress(**json.loads(row["progress"])) if row["progress"] else None,
             lower_bound=row["lower_bound"],
@@ -398,65 +418,21 @@ class RunStore:
 
     def _path(self, row: sqlite3.Row) -> BandwidthPath:
         """Return the records so far, reading only the rows that this process has not seen."""
-        version = (row["epoch"], row["n_records"], row["ends"])
-        with self._paths_lock:
-            known = self._paths.get(row["id"])
-        if known is not None and known[0] == version:
-            return known[1]
-        seen = known[1].records if known is not None and known[0][0] == row["epoch"] else ()
-        records = [*seen[: row["n_records"]], *self._read(row["id"], len(seen), row["n_records"])]
-        ends = [LevelEnd.from_dict(end) for end in json.loads(row["ends"])]
-        path = BandwidthPath(records, ends)
-        if len(path) == row["n_records"]:
-            with self._paths_lock:
-                self._paths[row["id"]] = (version, path)
-                self._paths.move_to_end(row["id"])
-                while len(self._paths) > KEPT_PATHS:
-                    self._paths.popitem(last=False)
-        return path
 
-    def _read(self, run_id: str, first: int, last: int) -> list[PathRecord]:
-        """Return the records of rows `first` to `last` - 1, up to the first that is missing or damaged."""
-        rows = self._database.connection().execute(
-            "SELECT place, record FROM records WHERE run = ? AND place >= ? AND place < ? ORDER BY place",
-            (run_id, first, last),
-        )
-        records: list[PathRecord] = []
-        for row in rows:
-            record = _unpack(row["record"]) if row["place"] == first + len(records) else None
-            if record is None:
-                break
-            records.append(record)
-        return records
-
-    def _cut(self, run_id: str, kept: int) -> sqlite3.Row | None:
-        """Drop what follows a damaged record, so that the run can be resumed from the last good one."""
-        with self._database.transaction() as db:
-            db.execute("DELETE FROM records WHERE run = ? AND place >= ?", (run_id, kept))
-            db.execute(
-                "UPDATE runs SET n_records = ?, epoch = epoch + 1, ends = '[]', owner = NULL, started = NULL, "
-                "state = 'interrupted', message = ? WHERE id = ?",
-                (kept, f"Value {kept + 1} was damaged on the disk; the values before it are kept.", run_id),
+        def read(first: int, last: int) -> list[bytes]:
+            rows = self._database.connection().execute(
+                "SELECT place, record FROM records WHERE run = ? AND place >= ? AND place < ? ORDER BY place",
+                (row["id"], first, last),
             )
-            return self._row(db, run_id)
+            found: list[bytes] = []
+            for one in rows:
+                if one["place"] != first + len(found):
+                    break
+                found.append(one["record"])
+            return found
+
+        return self._paths.path(row["id"], row["epoch"], row["n_records"], row["ends"], read)
 
 
 def _pack_progress(progress: Progress | None) -> str | None:
     return None if progress is None else json.dumps(vars(progress))
-
-
-def _pack_ends(ends: Sequence[LevelEnd]) -> str:
-    return json.dumps([end.to_dict() for end in ends])
-
-
-def _pack(record: PathRecord) -> bytes:
-    text = json.dumps(record.to_dict(pack=True), default=lambda number: number.item())
-    return zlib.compress(text.encode(), 1)
-
-
-def _unpack(packed: bytes) -> PathRecord | None:
-    """Return the record, or None where its bytes are damaged (zlib carries a checksum)."""
-    try:
-        return PathRecord.from_dict(json.loads(zlib.decompress(packed)))
-    except (zlib.error, ValueError, KeyError, TypeError):
-        return None

@@ -25,7 +25,7 @@ from werkzeug.serving import make_server
 
 from offgrid.datasets.table import Table
 from offgrid.errors import InputError
-from services import logs
+from services import logs, visitors
 from services.context import Services
 from services.jobs import execute, parent_watch
 from services.points import DataSpec
@@ -38,7 +38,7 @@ FEW_CLUSTERS = 3  # proposed where no labels tell
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def serve(create_app: Callable[[Settings], Any]) -> int:
+def serve(create_app: Callable[[Settings], Any], keep_house: Callable[[Any, Settings], Any]) -> int:
     """Serve the dashboard on the data that come on standard input until that is closed."""
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # the answer stands alone on standard output, whatever anybody prints
@@ -55,12 +55,15 @@ def serve(create_app: Callable[[Settings], Any]) -> int:
         return _answer(answer, error=str(error))
     except (OSError, OverflowError) as error:
         return _answer(answer, error=f"The port {given['port']} can't be used ({error}); give another, or 0 for any.")
+    services.runs.follow(run_id, visitors.SERVER, pinned=True)
+    visitors.welcome_as(app.server, visitors.SERVER)  # whoever comes is the one who has started it
     environment = {**os.environ, **settings.to_environment()}
     subprocess.Popen([sys.executable, "-m", "services.session", run_id], cwd=ROOT, env=environment,
                      stdin=subprocess.DEVNULL)  # fmt: skip
     warm(app.server)
     query = urlencode({**asked.to_query(), "run": run_id})
     _answer(answer, url=f"http://{HOST}:{server.server_port}/?{query}")
+    threading.Thread(target=keep_house, args=(app.server, settings), daemon=True).start()
     server.serve_forever()
     return 0
 
@@ -113,7 +116,7 @@ def _end_with_input(data_dir: Path) -> None:
 def main() -> int:
     """Carry out the run that the command line names."""
     settings = from_environment(os.environ)
-    logs.set_up(settings.log_level)
+    logs.set_up(settings.log_level, settings.log_format)
     execute(sys.argv[1], Services(settings), parent_lives=parent_watch())
     return 0
 

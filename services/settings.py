@@ -7,6 +7,7 @@ capitals. A bad value raises `InputError` with one sentence.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -18,6 +19,8 @@ from offgrid.errors import InputError
 from offgrid.memory import parse_bytes
 
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+LOG_FORMATS = ("text", "json")
+SHORTEST_SECRET = 16  # characters
 
 
 def default_data_dir() -> Path:
@@ -39,17 +42,33 @@ class Settings:
         Largest table that is accepted; memory grows with its square.
     max_upload_mb : float
         Largest upload, in megabytes of the file itself.
-    keep_uploads_days : int
-        Uploads that nobody has used for so long are deleted when the server starts.
+    uploads_mb, uploads_per_visitor_mb : float
+        Room for all uploads, and for those of one visitor, as kept. Past a visitor's, their oldest ones go.
+    keep_uploads_days, keep_runs_days : int
+        Uploads and runs that nobody has used for so long are deleted.
+    max_runs, runs_mb : int, float
+        Most runs that are kept, and room for what they found. The least recently used go first.
+    cache_mb : float
+        Room for what is computed once for each data set.
     slots : int
         Searches that run at once; further ones wait in a queue.
+    runs_per_visitor : int
+        Searches that one visitor may have running or waiting.
+    grace_seconds : int
+        A search that no page has shown for so long is ended, unless it is pinned.
     threads : int or None
         Threads of one search; None for all processors.
     memory_limit : str or None
         Memory of one search for what grows with the square of the rows, such as ``1.5GiB``; None for that.
     secret_key : str or None
-        Key for signed cookies and handles; None to keep a random one in `data_dir`.
-    log_level : str
+        Key for signed cookies and ids; None to keep a random one in `data_dir`.
+    url_prefix : str
+        Path below which everything is served, from a slash to a slash.
+    https : bool
+        Whether people come by https: cookies are sent by it only then.
+    metrics_token : str or None
+        Who gives it as a bearer token may read ``/metrics``; None for direct requests from this machine only.
+    log_level, log_format : str
     frame_ancestors : str
         Pages that may show this one in a frame, as in a Content-Security-Policy; nobody's by default.
     """
@@ -59,12 +78,24 @@ class Settings:
     data_dir: Path = field(default_factory=default_data_dir)
     max_rows: int = 20_000
     max_upload_mb: float = 50.0
+    uploads_mb: float = 5_000.0
+    uploads_per_visitor_mb: float = 500.0
     keep_uploads_days: int = 30
+    keep_runs_days: int = 90
+    max_runs: int = 10_000
+    runs_mb: float = 2_000.0
+    cache_mb: float = 2_000.0
     slots: int = 2
+    runs_per_visitor: int = 3
+    grace_seconds: int = 300
     threads: int | None = None
     memory_limit: str | None = None
     secret_key: str | None = field(default=None, repr=False)
+    url_prefix: str = "/"
+    https: bool = False
+    metrics_token: str | None = field(default=None, repr=False)
     log_level: str = "INFO"
+    log_format: str = "text"
     frame_ancestors: str = "'none'"
 
     @property
@@ -101,15 +132,33 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         "data_dir": _folder,
         "max_rows": lambda text: _integer("OFFGRID_MAX_ROWS", text, 2, 1_000_000),
         "max_upload_mb": lambda text: _number("OFFGRID_MAX_UPLOAD_MB", text, 0.001, 2_000),
+        "uploads_mb": lambda text: _number("OFFGRID_UPLOADS_MB", text, 1, 1_000_000),
+        "uploads_per_visitor_mb": lambda text: _number("OFFGRID_UPLOADS_PER_VISITOR_MB", text, 1, 1_000_000),
         "keep_uploads_days": lambda text: _integer("OFFGRID_KEEP_UPLOADS_DAYS", text, 1, 36_500),
+        "keep_runs_days": lambda text: _integer("OFFGRID_KEEP_RUNS_DAYS", text, 1, 36_500),
+        "max_runs": lambda text: _integer("OFFGRID_MAX_RUNS", text, 10, 1_000_000),
+        "runs_mb": lambda text: _number("OFFGRID_RUNS_MB", text, 1, 1_000_000),
+        "cache_mb": lambda text: _number("OFFGRID_CACHE_MB", text, 1, 1_000_000),
+        "runs_per_visitor": lambda text: _integer("OFFGRID_RUNS_PER_VISITOR", text, 1, 1_000),
+        "grace_seconds": lambda text: _integer("OFFGRID_GRACE_SECONDS", text, 5, 86_400),
         "slots": lambda text: _integer("OFFGRID_SLOTS", text, 1, 64),
         "threads": lambda text: _integer("OFFGRID_THREADS", text, 1, 1_024),
         "memory_limit": _size,
-        "secret_key": str,
-        "log_level": _log_level,
+        "secret_key": _secret,
+        "url_prefix": _prefix,
+        "https": _yes_or_no,
+        "metrics_token": str,
+        "log_level": lambda text: _one_of("OFFGRID_LOG_LEVEL", text, LOG_LEVELS),
+        "log_format": lambda text: _one_of("OFFGRID_LOG_FORMAT", text, LOG_FORMATS),
         "frame_ancestors": _sources,
     }
-    return Settings(**{name: readers[name](text) for name, text in given.items() if text})
+    settings = Settings(**{name: readers[name](text) for name, text in given.items() if text})
+    if settings.uploads_per_visitor_mb > settings.uploads_mb:
+        raise InputError(
+            f"OFFGRID_UPLOADS_PER_VISITOR_MB is {settings.uploads_per_visitor_mb:g}, more than all uploads may take "
+            f"together (OFFGRID_UPLOADS_MB is {settings.uploads_mb:g}); give less, or raise the other."
+        )
+    return settings
 
 
 def _number(name: str, text: str, low: float, high: float) -> float:
@@ -140,18 +189,39 @@ def _folder(text: str) -> Path:
     return path
 
 
+def _secret(text: str) -> str:
+    if len(text) < SHORTEST_SECRET:
+        allowed = f"give {SHORTEST_SECRET} or more, at random"
+        raise InputError(f"OFFGRID_SECRET_KEY has {len(text)} characters, which can be guessed; {allowed}.")
+    return text
+
+
+def _prefix(text: str) -> str:
+    if not re.fullmatch(r"/([A-Za-z0-9._~-]+/)*", f"{text.rstrip('/')}/"):
+        raise InputError(f"OFFGRID_URL_PREFIX is {text!r}; it must be a path such as /offgrid/.")
+    return f"{text.rstrip('/')}/"
+
+
+def _yes_or_no(text: str) -> bool:
+    known = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
+    if text.lower() not in known:
+        raise InputError(f"OFFGRID_HTTPS is {text!r}; it must be 1 or 0.")
+    return known[text.lower()]
+
+
+def _one_of(name: str, text: str, allowed: tuple[str, ...]) -> str:
+    found = next((one for one in allowed if one.lower() == text.lower()), None)
+    if found is None:
+        raise InputError(f"{name} is {text!r}; it must be one of {', '.join(allowed)}.")
+    return found
+
+
 def _sources(text: str) -> str:
     if not text.isprintable() or set(text) & set(";,"):
         raise InputError(
             f"OFFGRID_FRAME_ANCESTORS is {text!r}; give origins with blanks between them, such as https://example.org."
         )
     return text
-
-
-def _log_level(text: str) -> str:
-    if text.upper() not in LOG_LEVELS:
-        raise InputError(f"OFFGRID_LOG_LEVEL is {text!r}; it must be one of {', '.join(LOG_LEVELS)}.")
-    return text.upper()
 
 
 def prepare_data_dir(settings: Settings) -> None:

@@ -1,7 +1,7 @@
 """The first page already shows a result: the default search is finished in the store before anybody comes.
 
-Entry points: `DEFAULT`, `prepare` (for whoever starts a server) and ``python -m services.startup`` (the subprocess it
-runs, so that the web process never does compiled work).
+Entry points: `default_run`, `prepare` (for whoever starts a server) and ``python -m services.startup`` (the subprocess
+it runs, so that the web process never does compiled work).
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from pathlib import Path
 from filelock import FileLock
 
 from services import logs
-from services.context import Services
+from services.context import DEFAULT, Services
 from services.jobs import execute
-from services.points import DataSpec
-from services.run_settings import RunSettings, SearchSettings
 from services.settings import Settings, from_environment, prepare_data_dir
+from services.visitors import SERVER
 
-DEFAULT = RunSettings(DataSpec("builtin:aggregation"), SearchSettings(7))
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 300.0  # seconds: the first start on a machine compiles the kernels
 
@@ -33,9 +31,11 @@ _started_lock = threading.Lock()
 
 def default_run(services: Services) -> str:
     """Return the id of the default run, and have it carried out where it is neither finished nor under way."""
-    run_id = services.request(DEFAULT)
-    if not is_ready(services):
-        _start(services.settings)
+    finished = services.runs.find_finished(services.key(DEFAULT))
+    if finished is not None and not services.comparisons.missing(services.comparison_keys(DEFAULT).values()):
+        return finished
+    run_id = _request(services)
+    _start(services.settings)
     return run_id
 
 
@@ -54,6 +54,13 @@ def prepare(settings: Settings) -> None:
         logger.warning("the default search takes more than %.0f s; starting without it", PATIENCE)
 
 
+def _request(services: Services) -> str:
+    """Ask for the default run, which goes on without a page."""
+    run_id = services.request(DEFAULT)
+    services.runs.follow(run_id, SERVER, pinned=True)
+    return run_id
+
+
 def _start(settings: Settings) -> subprocess.Popen[bytes]:
     """Start the subprocess for this data folder, unless this process has one at work already."""
     folder = str(settings.data_dir)
@@ -70,15 +77,14 @@ def _start(settings: Settings) -> subprocess.Popen[bytes]:
 def main() -> int:
     """Carry out the default run; of several processes that ask at once, one does the work."""
     settings = from_environment(os.environ)
-    logs.set_up(settings.log_level)
+    logs.set_up(settings.log_level, settings.log_format)
     prepare_data_dir(settings)
     with FileLock(settings.data_dir / "startup.lock"):
         services = Services(settings)
-        services.uploads.sweep(settings.keep_uploads_days * 86_400)
-        run_id = services.request(DEFAULT)
+        run_id = _request(services)
         execute(run_id, services)
         run = services.runs.get(run_id)
-    if run is None or run.state != "finished":
+    if run is None or not (run.active or run.state == "finished"):
         logger.error("the default search is not finished: %s", "gone" if run is None else run.message or run.state)
         return 1
     return 0

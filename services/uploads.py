@@ -9,30 +9,35 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-import secrets
+import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 
 from offgrid.datasets.limits import MAX_BYTES
 from offgrid.datasets.reading import shown_name
 from offgrid.datasets.table import Table
 from offgrid.errors import InputError
+from services.disk import is_full, size_of
+from services.handles import Handles, short
 from services.parsing import Read, read_guarded
 from services.tables import table_arrays, table_from, table_values
 
 logger = logging.getLogger(__name__)
 
 GONE = "This upload is no longer kept. Upload the file again."
-_ID = re.compile(r"[A-Za-z0-9_-]{22}")
-_ID_BYTES = 16
+NO_ROOM = "The server has no room for another file now; try a smaller one, or come back later."
+SPARED = 600.0  # seconds after its last use in which an upload is not deleted for another visitor's
 _VERSION = 1
 _NEW = ".new-"
+_VISITOR = "visitor"  # the file that says whose upload it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +47,7 @@ class Upload:
     Attributes
     ----------
     id : str
-        Unguessable, and safe in an address.
+        Unguessable, signed, and safe in an address: whoever has it may look at the upload.
     filename : str
         The file's name fit to be shown: no folders, no control characters.
     table : Table
@@ -54,6 +59,16 @@ class Upload:
     filename: str
     table: Table
     created: float
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A folder of the store: whose it is, what it takes, and when it was used last."""
+
+    folder: Path
+    visitor: str
+    size: int
+    used: float
 
 
 class UploadStore:
@@ -68,6 +83,12 @@ class UploadStore:
         Largest file allowed.
     read : callable
         Reads a file; by default in a process with limits.
+    handles : Handles, optional
+        Makes the uploads' ids, and tells forged ones.
+    room, visitor_room : float
+        Bytes that all uploads may take as kept, and those of one visitor.
+    in_use : callable, optional
+        Returns the ids of uploads that searches under way need: these stay.
     """
 
     def __init__(
@@ -76,36 +97,44 @@ class UploadStore:
         *,
         max_rows: int | None = None,
         max_bytes: int = MAX_BYTES,
+        handles: Handles | None = None,
+        room: float = float("inf"),
+        visitor_room: float = float("inf"),
+        in_use: Callable[[], AbstractSet[str]] = frozenset,
         read: Read = read_guarded,
     ) -> None:
         self._read_file = read
         self.folder = Path(folder)
         self.max_rows = max_rows
         self.max_bytes = max_bytes
+        self._handles = handles or Handles("upload")
+        self._room, self._visitor_room, self._in_use = room, visitor_room, in_use
 
-    def save(self, filename: str, content: bytes) -> Upload:
-        """Read a file and keep what it holds.
+    def save(self, filename: str, content: bytes, visitor: str = "") -> Upload:
+        """Read a file and keep what it holds, as this visitor's.
+
+        Where the visitor's room is used up, their least recently used uploads make place; where the server's is,
+        those of anybody who has not used theirs for a while.
 
         Raises
         ------
         InputError
-            If it cannot be used; nothing is kept then.
+            If it cannot be used, or there is no room; nothing is kept then.
         """
         name = shown_name(filename)
         table = self._read_file(content, name=name, max_rows=self.max_rows, max_bytes=self.max_bytes)
-        return self.keep(name, table)
+        return self.keep(name, table, visitor)
 
-    def keep(self, name: str, table: Table) -> Upload:
-        """Keep a table that is read already, under a name fit to be shown."""
-        upload = Upload(secrets.token_urlsafe(_ID_BYTES), name, table, time.time())
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(prefix=_NEW, dir=self.folder))
+    def keep(self, name: str, table: Table, visitor: str = "") -> Upload:
+        """Keep a table that is read already, under a name fit to be shown; raise `InputError` as `save` does."""
+        upload = Upload(self._handles.new(), name, table, time.time())
         try:
-            _write(new, upload)
-            new.rename(self.folder / upload.id)
-        except BaseException:
-            shutil.rmtree(new, ignore_errors=True)
-            raise
+            self._put(upload, visitor)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            logger.exception("no room for an upload")
+            raise InputError(NO_ROOM) from error
         return upload
 
     def get(self, upload_id: str) -> Upload:
@@ -116,34 +145,113 @@ class UploadStore:
         InputError
             If there is none under this id, or no longer.
         """
-        if not isinstance(upload_id, str) or not _ID.fullmatch(upload_id):
-            raise InputError(GONE)
-        folder = self.folder / upload_id
+        self.touch(upload_id)
         try:
-            upload = _read(folder)
-            folder.touch()
+            return _read(self.folder / upload_id)
         except FileNotFoundError as error:
             raise InputError(GONE) from error
         except (OSError, ValueError, LookupError, TypeError) as error:
-            logger.warning("upload %s cannot be read", upload_id, exc_info=True)
+            logger.warning("upload %s cannot be read", short(upload_id), exc_info=True)
             raise InputError(GONE) from error
-        return upload
+
+    def touch(self, upload_id: str) -> None:
+        """Note that an upload is used; raise `InputError` where it is not kept (any more)."""
+        if not self._handles.valid(upload_id):
+            raise InputError(GONE)
+        try:
+            os.utime(self.folder / upload_id)
+        except FileNotFoundError as error:
+            raise InputError(GONE) from error
+        except OSError:
+            logger.warning("the use of upload %s could not be noted", short(upload_id), exc_info=True)
 
     def sweep(self, older_than: float) -> int:
-        """Delete the uploads not used for `older_than` seconds, and what an interrupted save left; return how many."""
+        """Delete what was not used for `older_than` seconds, or is over the room for all; return how many went.
+
+        What an interrupted save has left is swept too.
+        """
+        if not self.folder.is_dir():
+            return 0
         limit = time.time() - older_than
-        swept = 0
+        with self._alone():
+            swept = sum(_deleted(kept.folder) for kept in self._kept(new=True) if kept.used < limit)
+            return swept + self._make_room(0)
+
+    def rebase(self) -> None:
+        """Count every upload as used now: the clock was set, and ages mean nothing."""
+        now = time.time()
+        for kept in self._kept(new=True):
+            os.utime(kept.folder, (now, now))
+
+    def size(self) -> int:
+        """Return the bytes that all uploads take."""
+        return sum(kept.size for kept in self._kept())
+
+    # Within ----------------------------------------------------------------------------------------------------------
+
+    def _put(self, upload: Upload, visitor: str) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=_NEW, dir=self.folder))
+        try:
+            _write(new, upload)
+            (new / _VISITOR).write_text(visitor, encoding="utf-8")
+            with self._alone():
+                self._make_room_for(size_of(new), visitor)
+                new.rename(self.folder / upload.id)
+        except BaseException:
+            shutil.rmtree(new, ignore_errors=True)
+            raise
+
+    def _make_room_for(self, size: int, visitor: str) -> None:
+        if size > self._visitor_room:
+            takes, most = f"{size / 1e6:,.1f} MB", f"{self._visitor_room / 1e6:,.1f} MB"
+            raise InputError(f"The table takes {takes}, and this server keeps {most} for one visitor; use fewer rows.")
+        busy, own = self._in_use(), [kept for kept in self._kept() if kept.visitor == visitor]
+        used = sum(kept.size for kept in own)
+        for kept in own:
+            if used + size > self._visitor_room and kept.folder.name not in busy and _deleted(kept.folder):
+                used -= kept.size
+        if used + size > self._visitor_room:
+            raise InputError("Your searches under way need all the room this server has for your files; cancel one.")
+        self._make_room(size)
+        if self.size() + size > self._room:
+            raise InputError(NO_ROOM)
+
+    def _make_room(self, size: int) -> int:
+        """Delete the least recently used uploads until `size` bytes have room; return how many went."""
+        every, busy, swept = list(self._kept()), self._in_use(), 0
+        used, recent = sum(kept.size for kept in every), time.time() - SPARED
+        for kept in every:
+            if used + size <= self._room:
+                break
+            if kept.used < recent and kept.folder.name not in busy and _deleted(kept.folder):
+                used, swept = used - kept.size, swept + 1
+        return swept
+
+    def _kept(self, *, new: bool = False) -> Iterator[_Kept]:
+        """Return what is kept, the least recently used first; with `new` what is being saved too."""
+        found = []
         for folder in self.folder.iterdir() if self.folder.is_dir() else ():
-            if not (_ID.fullmatch(folder.name) or folder.name.startswith(_NEW)):
+            if not (self._handles.valid(folder.name) or (new and folder.name.startswith(_NEW))):
                 continue
             try:
-                old = folder.stat().st_mtime < limit
+                owner = (folder / _VISITOR).read_text(encoding="utf-8")
+            except OSError:
+                owner = ""
+            try:
+                found.append(_Kept(folder, owner, size_of(folder), folder.stat().st_mtime))
             except FileNotFoundError:
                 continue  # swept by another process
-            if old:
-                shutil.rmtree(folder, ignore_errors=True)
-                swept += not folder.exists()
-        return swept
+        return iter(sorted(found, key=lambda kept: kept.used))
+
+    def _alone(self) -> FileLock:
+        """Return a lock: room is counted and taken by one process at a time."""
+        return FileLock(self.folder.with_suffix(".lock"))
+
+
+def _deleted(folder: Path) -> bool:
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
 
 
 def _write(folder: Path, upload: Upload) -> None:

@@ -1,6 +1,6 @@
 """What a lesson is: its words, its controls and the values that these take.
 
-Entry points: `Lesson`, `Choice`, `Number`.
+Entry points: `Lesson`, `Choice`, `Number`, `spoken`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Choice:
         """Return a value from the page or an address, or raise InputError."""
         values = [value for value, _ in self.options]
         if given not in values:
-            raise InputError(f"{self.label} is {given!r}: choose one of {', '.join(values)}.")
+            raise InputError(f"{spoken(self.label)} is {given!r}: choose one of {', '.join(values)}.")
         return str(given)
 
 
@@ -51,17 +51,22 @@ class Number:
         kind = "a whole number" if self.whole else "a number"
         wanted = f"give {kind} from {_shown(self.low)} to {_shown(self.high)}."
         if given in (None, ""):
-            raise InputError(f"{self.label} is empty: {wanted}")
+            raise InputError(f"{spoken(self.label)} is empty: {wanted}")
         try:
             value = float(str(given))
         except ValueError:
             value = math.nan
         if not self.low <= value <= self.high or (self.whole and value != int(value)):
-            raise InputError(f"{self.label} is {given}: {wanted}")
+            raise InputError(f"{spoken(self.label)} is {given}: {wanted}")
         return int(value) if self.whole else value
 
 
 Control = Choice | Number
+
+
+def spoken(label: str) -> str:
+    """Return a label without the marks that `formula` reads."""
+    return label.replace("{", "").replace("}", "")
 
 
 @dataclass(frozen=True)

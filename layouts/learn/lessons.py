@@ -32,7 +32,7 @@ FROZEN = Lesson(
     controls=(
         Choice("data", "Data", (*SHAPES, (TIGHT, "Tight example")), "flame"),
         _SEED,
-        Number("n", "Points", 24, 8, 128, whole=True, step=8),
+        Number("n", "Points", 24, 8, 64, whole=True, step=8),
     ),
     panels=("One step of kernel k-means", "Points that move"),
     stepper="Bandwidth σ",

@@ -14,9 +14,9 @@ from dash.development.base_component import Component
 
 from layouts import ids
 from layouts.learn.formula import formula
-from layouts.learn.lesson import Choice, Control, Lesson, Value
+from layouts.learn.lesson import Choice, Control, Lesson, Value, spoken
 from layouts.learn.lessons import LESSONS
-from layouts.parts import choices, icon
+from layouts.parts import address, choices, icon
 from layouts.path_panel import GRAPH_CONFIG
 
 _KEYS = "Left and right arrows step, Home and End go to the start and the end, Space plays."
@@ -144,7 +144,7 @@ def _controls(lesson: Lesson, values: Mapping[str, Value], hidden: Sequence[str]
 
 
 def _input(control: Control, value: Value) -> Component:
-    name = control.label.replace("{", "").replace("}", "")
+    name = spoken(control.label)
     if isinstance(control, Choice):
         return dmc.Select(
             id=ids.learn_control(control.name),
@@ -258,7 +258,7 @@ def _ways_on(lesson: Lesson) -> Component:
         **{"aria-label": "Next"},
         children=[
             _way("← Previous", before.title, before.path) if before else _way("← All", "Lessons", "/learn"),
-            dcc.Link("Open in Explore", id=ids.LEARN_EXPLORE, href="/", className="way way-explore"),
+            dcc.Link("Open in Explore", id=ids.LEARN_EXPLORE, href=address("/"), className="way way-explore"),
             _way("Next →", after.title, after.path) if after else _way("Next →", "Explore", "/"),
         ],
     )

@@ -1,7 +1,7 @@
 """The data that the experiments are made with, and the start partitions.
 
-Entry points: `SETS`, `find_folder`, `load_case`, `load_digits`, `start_partition`. Synthetic sets are used raw, real
-ones scaled to unit variance, constant columns left alone.
+Entry points: `SETS`, `find_folder`, `find_file`, `load_case`, `load_digits`, `start_partition`. Synthetic sets are used
+raw, real ones scaled to unit variance, constant columns left alone.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from offgrid.errors import InputError
 SEED = 0
 ENVIRONMENT = "OFFGRID_BENCHMARK_DATA"
 DIGITS_FILE = "mnist_8k.npz"
+SIZES = (1000, 2000, 4000, 8000)  # digits in the samples of Figure 1
 
 
 class _Set(NamedTuple):
@@ -105,11 +106,17 @@ def check_names(names: list[str] | None) -> list[str]:
     return [name for name in SETS if not names or name in names]
 
 
+def find_file(name: str, folder: Path | None) -> Path | None:
+    """Return the file of a data set in the folder, else a fetched one, else None."""
+    path = None if folder is None else folder / f"{name}.csv"
+    return path if path is not None and path.is_file() else fetched(name)
+
+
 @cache
 def load_case(name: str, folder: Path | None) -> Case | None:
     """Return a data set from the folder, else a fetched one, else the built-in one that stands in for it, else None."""
     of_paper = SETS[name]
-    path = fetched(name) if folder is None or not (folder / f"{name}.csv").is_file() else folder / f"{name}.csv"
+    path = find_file(name, folder)
     if path is not None:
         points, source = datasets.read_table(path).prepare(scaling=of_paper.scaling), path.name
     elif of_paper.built_in is not None:

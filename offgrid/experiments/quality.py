@@ -1,14 +1,12 @@
 """Tables 2 and 3: what each method finds from the same start partition, and how long that takes.
 
-Entry points: `METHODS`, `measure` (one run on one data set), `two_levels` (the search of the experiments),
-`quality_rows` and `seconds_rows`.
+Entry points: `measure` (one run on one data set) and `two_levels` (the search of the experiments).
 """
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,12 +15,12 @@ from numpy.typing import NDArray
 
 from offgrid.baselines import BaselineResult, Trial, grid, mknn
 from offgrid.experiments.cases import Case, start_partition
+from offgrid.experiments.progress import Tell, quiet
 from offgrid.experiments.store import rounded
 from offgrid.metrics import NeighbourRanks, neighbour_ranks
 from offgrid.path import PathRecord
 from offgrid.search import BandwidthSearch
 
-METHODS = ("mknn", "grid", "dyadic", "certified")
 PROTOCOL = """
 Every method starts from the same partition, labels drawn uniformly at random; another one in each run.
 
@@ -39,7 +37,8 @@ the sigma of lowest c-NNC to twice that, from kernel k-means run there from the 
 For each method and run the highest NMI and the lowest c-NNC of all clusterings found, which need not be the same
 one; then mean and standard deviation (over runs minus 1) over the runs.
 
-Seconds are those of the same runs; ranking neighbours for c-NNC, once for a data set, is not counted.
+Seconds are those that the processor spent, all threads together, so that other work on the machine does not count;
+nor does ranking neighbours for c-NNC, once for a data set.
 """
 
 _Labels = NDArray[np.int64]
@@ -95,7 +94,7 @@ def _summary(found: _Found, seconds: float) -> dict[str, Any]:
     )
 
 
-def measure(case: Case, run: int) -> dict[str, Any]:
+def measure(case: Case, run: int, tell: Tell = quiet) -> dict[str, Any]:
     """Carry out one run of every method on a data set, and return its best NMI and c-NNC, seconds and counts."""
     data = _prepared(case)
     start = start_partition(len(data.X), data.k, run)
@@ -110,47 +109,9 @@ def measure(case: Case, run: int) -> dict[str, Any]:
         "certified": lambda: two_levels(data, start, "certified"),
     }
     found = {}
-    for method, carry_out in work.items():
-        begin = time.perf_counter()
+    for done, (method, carry_out) in enumerate(work.items()):
+        tell(done / len(work), method)
+        begin = time.process_time()
         records = carry_out()
-        found[method] = _summary(records, time.perf_counter() - begin)
+        found[method] = _summary(records, time.process_time() - begin)
     return {"methods": found}
-
-
-def spread(values: Sequence[float]) -> float:
-    """Return the standard deviation over runs minus 1; 0 for one run."""
-    return statistics.stdev(values) if len(values) > 1 else 0.0
-
-
-def _of(runs: Sequence[Mapping[str, Any]], method: str, what: str) -> list[float]:
-    return [run["methods"][method][what] for run in runs]
-
-
-def quality_rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Return Table 2: one row for each data set and method."""
-    rows = []
-    for name, every in runs.items():
-        for method in METHODS:
-            nmi, cnnc = _of(every, method, "nmi"), _of(every, method, "cnnc")
-            row = {
-                "dataset": name, "method": method, "nmi": statistics.fmean(nmi), "cnnc": statistics.fmean(cnnc),
-                "nmi_std": spread(nmi), "cnnc_std": spread(cnnc), "runs": len(every),
-            }  # fmt: skip
-            rows.append(rounded(row.items()))
-    return rows
-
-
-def seconds_rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Return Table 3: one row for each data set and method, with what the seconds were spent on."""
-    rows = []
-    for name, every in runs.items():
-        for method in METHODS:
-            seconds = _of(every, method, "seconds")
-            means = {what: statistics.fmean(_of(every, method, what)) for what in ("values", "partitions", "passes")}
-            row = {
-                "dataset": name, "method": method, "seconds": statistics.fmean(seconds),
-                "seconds_std": spread(seconds), "seconds_median": statistics.median(seconds), **means,
-                "runs": len(every),
-            }  # fmt: skip
-            rows.append(rounded(row.items()))
-    return rows

@@ -123,6 +123,23 @@ def _scaling(_paper: Any) -> _Columns:
     ]
 
 
+def _explained(paper: Any) -> _Columns:
+    """Beside each figure the paper's, of the set and the method that it explains."""
+
+    def printed(what: str) -> Callable[[Row], Any]:
+        def of(row: Row) -> Any:
+            table = paper["table_2_quality"][row["dataset"].partition("_")[0]][what]
+            return table.get(_PAPER_NAMES.get(row["method"].partition("_")[0], ""))
+
+        return of
+
+    columns: _Columns = [("data set", _field("dataset")), ("method", _field("method"))]
+    for what, heading in (("nmi", "NMI"), ("cnnc", "c-NNC")):
+        columns += [(heading, _field(what, ".3f")), ("±", _field(f"{what}_std", ".3f")), ("paper", printed(what))]
+    return [*columns, ("runs", _field("runs"))]
+
+
 _COLUMNS: dict[str, Callable[[Any], _Columns]] = {
     "table1": _data, "table2": _quality, "table3": _seconds, "table4": _searching, "figure1": _scaling,
+    "gaps": _explained,
 }  # fmt: skip

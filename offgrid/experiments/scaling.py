@@ -1,13 +1,12 @@
 """Figure 1: seconds for each value of the bandwidth on samples of MNIST.
 
-Entry points: `SIZES`, `METHODS`, `sample` (the data of one run), `measure`, `rows`.
+Entry points: `sample` (the data of one run), `measure`.
 """
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,11 @@ from numpy.typing import NDArray
 
 from offgrid.baselines import grid, mknn
 from offgrid.experiments.cases import SEED, start_partition
-from offgrid.experiments.quality import METHODS, spread
+from offgrid.experiments.progress import Tell, quiet
 from offgrid.experiments.store import rounded
 from offgrid.metrics import neighbour_ranks
 from offgrid.search import BandwidthSearch
 
-SIZES = (1000, 2000, 4000, 8000)
 VALUES, CLUSTERS = 13, 10
 PROTOCOL = f"""
 Each run draws digits (784 columns, 0 to 1) at random and a start partition, the same for all methods; with 10
@@ -29,8 +27,8 @@ clusters.
 Each method is limited to {VALUES} values: grid has as many, mknn tries j = 1 ... {VALUES}, and the searches stop
 after {VALUES - 1} critical values; dyadic with depths 1 and 2.
 
-Seconds for each value: all that a method takes, from the points on, over the number of values that it came to;
-ranking neighbours for c-NNC is not counted.
+Seconds for each value: all that the processor spends on a method, from the points on, over the number of values that
+it came to; ranking neighbours for c-NNC is not counted.
 """
 
 _Floats = NDArray[np.float64]
@@ -43,7 +41,7 @@ def sample(digits: _Floats, n: int, run: int) -> _Floats:
     return digits[np.sort(np.random.default_rng((SEED, run, n)).choice(len(digits), n, replace=False))]
 
 
-def measure(X: _Floats, run: int) -> dict[str, Any]:
+def measure(X: _Floats, run: int, tell: Tell = quiet) -> dict[str, Any]:
     """Time every method on one sample."""
     start = start_partition(len(X), CLUSTERS, run)
     ranks = neighbour_ranks(X)
@@ -59,23 +57,9 @@ def measure(X: _Floats, run: int) -> dict[str, Any]:
         "certified": lambda: search("certified"),
     }
     found = {}
-    for method, carry_out in work.items():
-        begin = time.perf_counter()
+    for done, (method, carry_out) in enumerate(work.items()):
+        tell(done / len(work), method)
+        begin = time.process_time()
         values = carry_out()
-        found[method] = rounded({"seconds": time.perf_counter() - begin, "values": values}.items())
+        found[method] = rounded({"seconds": time.process_time() - begin, "values": values}.items())
     return {"methods": found, "n": len(X)}
-
-
-def rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Return the points of the figure: one row for each size and method."""
-    table = []
-    for every in runs.values():
-        for method in METHODS:
-            each = [run["methods"][method]["seconds"] / run["methods"][method]["values"] for run in every]
-            values = [run["methods"][method]["values"] for run in every]
-            row = {
-                "n": every[0]["n"], "method": method, "seconds_per_value": statistics.fmean(each),
-                "seconds_per_value_std": spread(each), "values": statistics.fmean(values), "runs": len(every),
-            }  # fmt: skip
-            table.append(rounded(row.items()))
-    return table

@@ -1,6 +1,6 @@
 """Table 4: one critical value by bisection, by Algorithm 2 at depth 10, and certified; and how far off each is.
 
-Entry points: `METHODS`, `measure` (one path on one data set), `rows`.
+Entry points: `METHODS`, `measure` (one path on one data set).
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy.spatial.distance import cdist
 from offgrid.critical import CriticalValue, Method, find_critical
 from offgrid.engine.percentile import low_percentile
 from offgrid.experiments.cases import Case, start_partition
-from offgrid.experiments.store import rounded
+from offgrid.experiments.progress import Tell, quiet
 from offgrid.kernels import RBF
 from offgrid.lloyd import iterate
 
@@ -37,8 +36,8 @@ Plain NumPy checks it: no point moves at eight values up to it, and one moves a 
 Relative error is |found - reference| / reference. Where a method saw no point move, it is missed, and no error is
 counted.
 
-Seconds are those of one search from sums that are at hand, the median of three. The speed-up is the mean of
-bisection's seconds over the mean of the method's.
+Seconds are those that the processor spends on one search from sums that are at hand, the median of three. The speed-up
+is the mean of bisection's seconds over the mean of the method's.
 """
 
 _MAX_ITER = 300
@@ -67,7 +66,7 @@ def _confirmed(
     )
 
 
-def measure(case: Case, run: int) -> dict[str, Any]:
+def measure(case: Case, run: int, tell: Tell = quiet) -> dict[str, Any]:
     """Look for the critical values along one path, and return for each method seconds, errors and what it missed."""
     kernel, k = RBF().on(case.points.X), case.k
     pairs = kernel.pairs
@@ -76,7 +75,8 @@ def measure(case: Case, run: int) -> dict[str, Any]:
     labels = start_partition(pairs.n, k, run)
     found: dict[str, dict[str, Any]] = {method: {"seconds": [], "errors": [], "missed": 0} for method in METHODS}
     confirmed = uncertified = looked = 0
-    for _ in range(ITERATIONS):
+    for done in range(ITERATIONS):
+        tell(done / ITERATIONS, f"critical value {done + 1} of {ITERATIONS}")
         state = iterate(pairs, labels, k, kernel.t(sigma), _MAX_ITER)
         if not state.converged:
             break
@@ -89,9 +89,9 @@ def measure(case: Case, run: int) -> dict[str, Any]:
         for method in METHODS:
             taken = []
             for _ in range(_TIMES):
-                begin = time.perf_counter()
+                begin = time.process_time()
                 value = find_critical(kernel, state.partition, state.evaluation, method=method, depth=DEPTH)
-                taken.append(time.perf_counter() - begin)
+                taken.append(time.process_time() - begin)
             outcome = found[method]
             outcome["seconds"].append(float(f"{statistics.median(taken):.6g}"))
             if value.changed and math.isfinite(value.sigma):
@@ -100,34 +100,3 @@ def measure(case: Case, run: int) -> dict[str, Any]:
                 outcome["missed"] += 1
         labels, sigma = state.partition.labels, reference.sigma * 1.01
     return {"methods": found, "looked": looked, "confirmed": confirmed, "uncertified": uncertified}
-
-
-def rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Return Table 4: one row for each data set and method."""
-    table = []
-    for name, every in runs.items():
-        looked, confirmed = sum(run["looked"] for run in every), sum(run["confirmed"] for run in every)
-        if looked == 0:
-            continue
-        together = {
-            method: [value for run in every for value in run["methods"][method]["seconds"]] for method in METHODS
-        }
-        slowest = statistics.fmean(together["bisection"])
-        for method in METHODS:
-            errors = [value for run in every for value in run["methods"][method]["errors"]]
-            seconds = statistics.fmean(together[method])
-            row = {
-                "dataset": name,
-                "method": method,
-                "seconds": seconds,
-                "speedup": slowest / seconds,
-                "relative_error": statistics.fmean(errors) if errors else None,
-                "median_error": statistics.median(errors) if errors else None,
-                "largest_error": max(errors, default=None),
-                "missed": sum(run["methods"][method]["missed"] for run in every),
-                "searches": looked,
-                "references_confirmed": confirmed,
-                "runs": len(every),
-            }
-            table.append(rounded(row.items()))
-    return table

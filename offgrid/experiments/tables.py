@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from offgrid.engine import warmup
 from offgrid.engine.threads import thread_count
 from offgrid.errors import InputError
-from offgrid.experiments import cases, quality, scaling, searching
+from offgrid.experiments import cases, gaps, quality, scaling, searching, summaries
 from offgrid.experiments.cases import SEED, Case
 from offgrid.experiments.provenance import machine, versions
 from offgrid.experiments.report import show
@@ -71,18 +71,23 @@ class Experiment:
 EXPERIMENTS: dict[str, Experiment] = {
     "table1": Experiment("table_1", "Table 1: the data sets", None, 0, "", lambda _runs: []),
     "table2": Experiment(
-        "table_2", "Table 2: best NMI and c-NNC", "quality", 50, quality.PROTOCOL, quality.quality_rows
+        "table_2", "Table 2: best NMI and c-NNC", "quality", 50, quality.PROTOCOL, summaries.quality_rows
     ),
     "table3": Experiment(
-        "table_3", "Table 3: seconds of the same runs", "quality", 50, quality.PROTOCOL, quality.seconds_rows
+        "table_3", "Table 3: processor seconds of such runs", "seconds", 10, quality.PROTOCOL, summaries.seconds_rows
     ),
     "table4": Experiment(
-        "table_4", "Table 4: one critical value", "searching", 10, searching.PROTOCOL, searching.rows
+        "table_4", "Table 4: one critical value", "searching", 10, searching.PROTOCOL, summaries.searching_rows
     ),
     "figure1": Experiment(
-        "figure_1", "Figure 1: seconds for each value on MNIST", "scaling", 50, scaling.PROTOCOL, scaling.rows
+        "figure_1", "Figure 1: seconds for each value on MNIST", "scaling", 50, scaling.PROTOCOL, summaries.scaling_rows
     ),
+    "gaps": Experiment("gaps", "Where the text can be read another way", "gaps", 50, gaps.PROTOCOL, summaries.gap_rows),
 }  # fmt: skip
+
+
+def _measure_of(name: str) -> Callable[[Case, int], dict[str, Any]]:
+    return {"table4": searching.measure, "gaps": gaps.measure}.get(name, quality.measure)
 
 
 def default_out() -> Path:
@@ -132,7 +137,7 @@ def _units(name: str, chosen: Sequence[str], folder: Path | None) -> tuple[list[
     """Return the data sets of an experiment, and sentences about those that are not there."""
     if name == "figure1":
         digits = cases.load_digits(folder)
-        return [_digits_unit(digits, n) for n in scaling.SIZES if n <= len(digits)], []
+        return [_digits_unit(digits, n) for n in cases.SIZES if n <= len(digits)], []
     units, missing = [], []
     for chosen_name in chosen:
         case = cases.load_case(chosen_name, folder)
@@ -142,8 +147,10 @@ def _units(name: str, chosen: Sequence[str], folder: Path | None) -> tuple[list[
                 "stands in for it; name its folder with --data."
             )
             continue
-        measure = searching.measure if name == "table4" else quality.measure
-        units.append(_unit(case, measure))
+        units.append(_unit(case, _measure_of(name)))
+        other = gaps.load_columns_case(folder) if name == "gaps" and chosen_name == "audit" else None
+        if other is not None:
+            units.append(_unit(other, gaps.measure))
     if name == "table1" and folder is not None and (folder / cases.DIGITS_FILE).is_file():
         digits = cases.load_digits(folder)
         about = {"title": "MNIST", "rows": len(digits), "columns": digits.shape[1], "classes": scaling.CLUSTERS}
@@ -205,7 +212,7 @@ def _session() -> dict[str, Any]:
 def _lines(name: str, units: Sequence[Unit], kept: Runs) -> dict[str, list[dict[str, Any]]]:
     """Return all runs that are kept, by data set; of those not asked for this time, the ones written last."""
     known = {unit.name: unit.sha for unit in units}
-    order = [f"mnist-{n}" for n in scaling.SIZES] if name == "figure1" else [*cases.SETS]
+    order = [f"mnist-{n}" for n in cases.SIZES] if name == "figure1" else [*cases.SETS, summaries.COLUMNS_CASE]
     found = {each: kept.of(each, known.get(each)) for each in order}
     return {each: lines for each, lines in found.items() if lines}
 

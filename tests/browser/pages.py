@@ -19,7 +19,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import ConsoleMessage, Page, Request, expect
 
+from services.context import Services
 from services.runs import Run, RunStore
+from services.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60_000  # milliseconds: a slow machine with two processors, and other work on them
@@ -43,7 +45,7 @@ class Server:
 
     @property
     def runs(self) -> RunStore:
-        return RunStore(self.data_dir)
+        return Services(Settings(data_dir=self.data_dir)).runs
 
     def start(self, *, knock: bool = True) -> None:
         """Start it and wait until it answers; the first start on a machine compiles the kernels.

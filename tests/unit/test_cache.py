@@ -14,6 +14,7 @@ from offgrid.datasets.model import Points
 from services import projection
 from services.cache import KEPT, LARGEST, DataCache
 from services.context import Services
+from services.points import DataSpec
 from services.settings import Settings
 
 
@@ -99,10 +100,9 @@ def test_only_the_owner_can_enter_the_cache(tmp_path: Path) -> None:
 
 
 def test_neighbours_are_ranked_once_for_each_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    points = load("flame").prepare()
-    first = Services(Settings(data_dir=tmp_path)).ranks(points)
+    first = Services(Settings(data_dir=tmp_path)).ranks(DataSpec("builtin:flame"))
     monkeypatch.setattr("offgrid.metrics.neighbour_ranks", lambda _: pytest.fail("ranked again"))
-    again = Services(Settings(data_dir=tmp_path)).ranks(points)
+    again = Services(Settings(data_dir=tmp_path)).ranks(DataSpec("builtin:flame"))
     np.testing.assert_array_equal(first.ranks, again.ranks)
 
 

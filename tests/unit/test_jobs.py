@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from offgrid import BandwidthSearch
 from offgrid.datasets import load
@@ -22,7 +26,7 @@ from services.context import Services
 from services.jobs import build_search, execute
 from services.points import DataSpec
 from services.run_settings import RunSettings, SearchSettings
-from services.runs import Run, RunStore
+from services.runs import Run
 from services.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,12 +159,12 @@ def test_data_that_changed_meanwhile_are_not_mixed(services: Services) -> None:
 
 
 def test_a_run_taken_over_stops_the_first_process(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("services.runs.STALE_AFTER", -1.0)
+    monkeypatch.setattr("services.run_rows.STALE_AFTER", -1.0)
     owners: list[str | None] = []
 
     def take(i: int) -> None:
         if i == 2:
-            other = RunStore(services.settings.data_dir)
+            other = Services(services.settings).runs
             assert other.resume(run_id)
             owners.append(other.claim(run_id))
 
@@ -203,7 +207,7 @@ def test_searches_wait_for_a_slot_in_the_order_they_came(services: Services, mon
 
 def test_a_waiting_run_can_be_cancelled(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "BEAT", 0.05)
-    with jobs.FileLock(prepared(services.settings.data_dir / "slots") / "slot-0.lock"):
+    with FileLock(prepared(services.settings.data_dir / "slots") / "slot-0.lock"):
         run_id = services.request(FLAME)
         thread = threading.Thread(target=execute, args=(run_id, services), kwargs={"build": scripted(2)})
         thread.start()
@@ -295,7 +299,63 @@ def test_a_job_ends_with_its_server(services: Services) -> None:
     server.join()
     await_(lambda: not Path(f"/proc/{job}").exists() or "Z" in Path(f"/proc/{job}/stat").read_text().split(")")[1])
     run = shown(services, run_id)
-    assert (run.state, run.message, len(run.path)) == ("interrupted", jobs.SERVER_GONE, 2)
+    assert (run.state, run.message, len(run.path)) == ("queued", jobs.SERVER_GONE, 2)
+    assert services.runs.startable(1) == [run_id], "another process may go on with it at once"
+
+
+def test_a_process_that_is_told_to_end_lets_go_of_its_run(services: Services) -> None:
+    run_id = services.request(LONG)
+    job = carry_out(services.settings.data_dir, run_id)
+    await_(lambda: len(shown(services, run_id).path) > 2)
+    job.terminate()
+    assert job.wait(PATIENCE) == 0
+    run = shown(services, run_id)
+    assert (run.state, run.message) == ("queued", jobs.SERVER_GONE)
+    assert 2 < len(run.path) < 30
+    execute(run_id, services, build=scripted(30))
+    assert shown(services, run_id).state == "finished"
+
+
+def test_a_full_disk_stops_the_search_and_keeps_what_was_found(services: Services) -> None:
+    db = services.runs._database.connection()
+
+    def fill(i: int) -> None:
+        if i == 4:
+            pages = db.execute("PRAGMA page_count").fetchone()[0]
+            db.execute(f"PRAGMA max_page_count = {pages}")
+            filler = "INSERT INTO totals VALUES (hex(randomblob(400)), 1)"
+            with contextlib.suppress(sqlite3.OperationalError):
+                while True:
+                    db.execute(filler)
+
+    run_id = services.request(FLAME)
+    execute(run_id, services, build=scripted(400, fill))
+    services.runs._clock = lambda: time.monotonic() + 60  # without room for a word the run ends by its silence
+    run = shown(services, run_id)
+    assert run.state == "interrupted"
+    assert run.message in ("", jobs.NO_ROOM)
+    assert 4 <= len(run.path) < 400
+    db.execute("PRAGMA max_page_count = 1000000")
+    assert services.runs.resume(run_id)
+    execute(run_id, services, build=scripted(400))
+    assert [record.sigma for record in shown(services, run_id).path.records] == [1.0 + i for i in range(400)]
+
+
+def test_equal_uploads_share_nothing(services: Services) -> None:
+    table = b"a,b\n" + b"".join(b"%d,%d\n" % (i % 9, i % 7) for i in range(40))
+    asked = [
+        RunSettings(DataSpec(f"upload:{services.uploads.save('t.csv', table, who).id}"), SearchSettings(2))
+        for who in ("ann", "bob")
+    ]
+    assert services.points(asked[0].data).hash == services.points(asked[1].data).hash
+    assert services.key(asked[0]) != services.key(asked[1])
+    assert services.content(asked[0].data) != services.content(asked[1].data)
+    runs = [services.request(one, who) for one, who in zip(asked, ("ann", "bob"), strict=True)]
+    assert runs[0] != runs[1]
+    assert services.runs.following(runs[0], "ann").others == 0
+    execute(runs[0], services)
+    assert shown(services, runs[0]).state == "finished"
+    assert services.runs.find_finished(services.key(asked[1])) is None
 
 
 def test_every_setting_reaches_the_library() -> None:

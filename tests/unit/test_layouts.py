@@ -100,7 +100,9 @@ def text_of(component: Any) -> str:
 
 
 def declared() -> set[str]:
-    return {value for name, value in vars(ids).items() if name.isupper() and isinstance(value, str)}
+    """Return the ids of the Explore page."""
+    names = [name for name in vars(ids) if name.isupper() and not name.startswith("LEARN_")]
+    return {value for name in names if isinstance(value := getattr(ids, name), str)}
 
 
 class TestPage:
@@ -302,5 +304,5 @@ class TestSettings:
 
 
 def test_the_labels_item_names_its_bandwidth() -> None:
-    assert labels_item(90.8) == "Labels at σ = 90.8, CSV"
-    assert labels_item(None) == "Labels, CSV"
+    assert labels_item(90.8) == "Clustering at σ = 90.8, CSV"
+    assert labels_item(None) == "Clustering, CSV"

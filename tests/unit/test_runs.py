@@ -9,29 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stores import SETTINGS, Clock, claimed, finished, record, shown
 
 from offgrid.errors import InputError
-from offgrid.path import LevelEnd, PathRecord
+from offgrid.path import LevelEnd
+from services.handles import Handles
 from services.points import DataSpec
+from services.run_model import STALE_AFTER
 from services.run_settings import RunSettings, SearchSettings, content_key
-from services.runs import STALE_AFTER, UNCLAIMED_AFTER, LostRun, Progress, RunStore
-
-SETTINGS = RunSettings(DataSpec("builtin:aggregation"), SearchSettings(7))
-
-
-class Clock:
-    """A clock that tests move by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def record(sigma: float, n: int = 50) -> PathRecord:
-    labels = (np.arange(n) % 3).astype(np.int32)
-    return PathRecord(sigma, sigma * 0.9, sigma * 0.95, labels, np.array([3, 5]), 0.1 + 0.2, nmi=1 / 3, ari=None)
+from services.runs import LostRun, Progress, RunStore
 
 
 @pytest.fixture
@@ -42,19 +28,6 @@ def clock() -> Clock:
 @pytest.fixture
 def store(tmp_path: Path, clock: Clock) -> RunStore:
     return RunStore(tmp_path, clock)
-
-
-def claimed(store: RunStore, key: str = "key") -> tuple[str, str]:
-    run_id = store.create(SETTINGS, key)
-    owner = store.claim(run_id)
-    assert owner is not None
-    return run_id, owner
-
-
-def shown(store: RunStore, run_id: str) -> Any:
-    run = store.get(run_id)
-    assert run is not None
-    return run
 
 
 def test_a_run_goes_from_queued_to_finished_with_everything_kept(store: RunStore, clock: Clock) -> None:
@@ -92,18 +65,33 @@ def test_the_same_search_is_one_run(store: RunStore) -> None:
 
 
 def test_ids_cannot_be_guessed(store: RunStore) -> None:
-    assert len({store.create(SETTINGS, str(i)) for i in range(50)}) == 50
-    assert all(len(store.create(SETTINGS, str(i))) >= 12 for i in range(3))
+    ids = {store.create(SETTINGS, str(i)) for i in range(50)}
+    assert len(ids) == 50
+    assert all(len(run_id.split(".")[0]) == 22 for run_id in ids), "128 random bits"
 
 
-@pytest.mark.parametrize("state", ["running", "queued"])
-def test_a_silent_process_is_interrupted_and_resumed(store: RunStore, clock: Clock, state: str) -> None:
+def test_forged_and_altered_ids_are_unknown_though_a_row_has_them(tmp_path: Path, store: RunStore) -> None:
+    first, second = finished(store, "a"), store.create(SETTINGS, "b")
+    swapped = f"{first.split('.')[0]}.{second.split('.')[1]}"
+    foreign = Handles("run", lambda: "another secret").new()
+    upload = Handles("upload").new()
+    bare = first.split(".")[0]
+    db = store._database.connection()
+    for forged in (swapped, foreign, upload, bare, first + "A", first.upper(), "", "' OR 1=1 --"):
+        db.execute("UPDATE runs SET id = ? WHERE key = 'b'", (forged,))
+        assert store.get(forged) is None, forged
+        assert store.version(forged) == "gone"
+        assert not store.resume(forged)
+        assert store.claim(forged) is None
+    assert store.get(first) is not None
+
+
+def test_a_silent_process_is_interrupted_and_resumed(store: RunStore, clock: Clock) -> None:
     run_id, owner = claimed(store)
-    if state == "running":
-        store.start(run_id, owner)
+    store.start(run_id, owner)
     store.append(run_id, owner, record(1.0))
     clock.now += STALE_AFTER - 0.1
-    assert shown(store, run_id).state == state
+    assert shown(store, run_id).state == "running"
     clock.now += 0.2
     assert shown(store, run_id).state == "interrupted"
     assert store.resume(run_id)
@@ -126,14 +114,17 @@ def test_a_heartbeat_that_comes_back_ends_the_interruption(store: RunStore, cloc
     assert shown(store, run_id).state == "running"
 
 
-def test_a_run_whose_process_never_came_is_interrupted(store: RunStore, clock: Clock) -> None:
+def test_a_queued_run_waits_without_a_process_for_as_long_as_it_takes(store: RunStore, clock: Clock) -> None:
     run_id = store.create(SETTINGS, "key")
-    clock.now += UNCLAIMED_AFTER - 1
+    clock.now += 100_000
     assert shown(store, run_id).state == "queued"
-    clock.now += 2
-    assert shown(store, run_id).state == "interrupted"
-    assert store.create(SETTINGS, "key") == run_id
-    assert shown(store, run_id).state == "queued"
+    assert store.startable(1) == [run_id]
+    owner = store.claim(run_id)
+    assert store.startable(1) == []
+    clock.now += STALE_AFTER + 1
+    assert shown(store, run_id).state == "queued", "a process that ends before its turn takes nothing with it"
+    assert store.startable(1) == [run_id]
+    assert store.claim(run_id) not in (None, owner)
 
 
 def test_time_between_processes_does_not_count(store: RunStore, clock: Clock) -> None:
@@ -193,20 +184,51 @@ def test_asking_again_for_a_stopped_run_goes_on_with_it(store: RunStore) -> None
     assert (run.state, run.message, len(run.path)) == ("queued", "", 1)
 
 
-def test_the_queue_counts_living_runs_ahead(store: RunStore, clock: Clock) -> None:
-    owners = []
-    for name in "abc":
-        clock.now += 1
-        owners.append(claimed(store, name))
+def test_the_queue_is_first_come_first_served_and_the_dead_hold_nobody_up(store: RunStore, clock: Clock) -> None:
+    owners = [claimed(store, name) for name in "abc"]
     assert [shown(store, run_id).place for run_id, _ in owners] == [1, 2, 3]
+    assert [store.is_next(run_id) for run_id, _ in owners] == [True, False, False]
     clock.now += STALE_AFTER - 1
     store.beat(*owners[1])
     store.beat(*owners[2])
     clock.now += 2
-    assert [shown(store, run_id).place for run_id, _ in owners] == [None, 1, 2]
+    assert [store.is_next(run_id) for run_id, _ in owners] == [True, True, False]
     store.start(*owners[1])
     assert store.place(owners[1][0]) == 0
-    assert store.place(owners[2][0]) == 1
+    assert store.place(owners[2][0]) == 2
+    assert store.is_next(owners[2][0])
+
+
+def test_as_many_runs_may_start_as_there_are_slots_without_a_process(store: RunStore, clock: Clock) -> None:
+    waiting = [store.create(SETTINGS, name) for name in "abcd"]
+    assert store.startable(2) == waiting[:2]
+    owner = store.claim(waiting[0]) or ""
+    assert store.startable(2) == [waiting[1]]
+    store.start(waiting[0], owner)
+    store.claim(waiting[1])
+    assert store.startable(2) == []
+    assert store.startable(3) == [waiting[2]]
+    store.finish(waiting[0], owner, [])
+    assert store.startable(2) == [waiting[2]]
+
+
+def test_a_run_that_was_let_go_keeps_its_place(store: RunStore) -> None:
+    first, second = (store.create(SETTINGS, name) for name in "ab")
+    owner = store.claim(first) or ""
+    store.start(first, owner)
+    store.append(first, owner, record(1.0))
+    store.stop(first, owner, "queued", "The server was stopped.")
+    assert (shown(store, first).state, shown(store, first).place, len(shown(store, first).path)) == ("queued", 1, 1)
+    assert store.startable(1) == [first]
+    assert shown(store, second).place == 2
+
+
+def test_a_cancel_that_meets_a_stop_of_the_server_is_not_forgotten(store: RunStore) -> None:
+    run_id, owner = claimed(store)
+    store.start(run_id, owner)
+    store.cancel(run_id)
+    store.stop(run_id, owner, "queued")
+    assert shown(store, run_id).state == "cancelled"
 
 
 def test_unknown_runs_are_none(store: RunStore) -> None:

@@ -31,15 +31,53 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
             "OFFGRID_SLOTS": "3",
             "OFFGRID_THREADS": "4",
             "OFFGRID_MEMORY_LIMIT": "800MB",
-            "OFFGRID_SECRET_KEY": "s3cret",
+            "OFFGRID_UPLOADS_MB": "900",
+            "OFFGRID_UPLOADS_PER_VISITOR_MB": "90",
+            "OFFGRID_KEEP_RUNS_DAYS": "8",
+            "OFFGRID_MAX_RUNS": "70",
+            "OFFGRID_RUNS_MB": "60",
+            "OFFGRID_CACHE_MB": "50",
+            "OFFGRID_RUNS_PER_VISITOR": "5",
+            "OFFGRID_GRACE_SECONDS": "200",
+            "OFFGRID_SECRET_KEY": "s3cret-s3cret-s3cret",
+            "OFFGRID_URL_PREFIX": "/off/grid",
+            "OFFGRID_HTTPS": "yes",
+            "OFFGRID_METRICS_TOKEN": "t0ken",
             "OFFGRID_LOG_LEVEL": "debug",
+            "OFFGRID_LOG_FORMAT": "JSON",
         }
     )
-    assert settings == Settings("0.0.0.0", 9000, tmp_path, 500, 1.5, 7, 3, 4, "800MB", "s3cret", "DEBUG")
+    assert settings == Settings(
+        host="0.0.0.0",
+        port=9000,
+        data_dir=tmp_path,
+        max_rows=500,
+        max_upload_mb=1.5,
+        uploads_mb=900,
+        uploads_per_visitor_mb=90,
+        keep_uploads_days=7,
+        keep_runs_days=8,
+        max_runs=70,
+        runs_mb=60,
+        cache_mb=50,
+        slots=3,
+        runs_per_visitor=5,
+        grace_seconds=200,
+        threads=4,
+        memory_limit="800MB",
+        secret_key="s3cret-s3cret-s3cret",
+        url_prefix="/off/grid/",
+        https=True,
+        metrics_token="t0ken",
+        log_level="DEBUG",
+        log_format="json",
+    )
+    assert "s3cret" not in repr(settings), "a settings object may end up in a log"
+    assert "t0ken" not in repr(settings)
 
 
 def test_the_environment_of_a_subprocess_reads_back_as_the_same_settings(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, port=8123, threads=2, max_upload_mb=0.5, log_level="ERROR")
+    settings = Settings(data_dir=tmp_path, port=8123, threads=2, max_upload_mb=0.5, https=True, log_level="ERROR")
     assert from_environment(settings.to_environment()) == settings
 
 
@@ -55,6 +93,12 @@ def test_the_environment_of_a_subprocess_reads_back_as_the_same_settings(tmp_pat
         ("OFFGRID_SLOTS", "1.5", "a whole number from 1 to 64"),
         ("OFFGRID_MEMORY_LIMIT", "plenty", "a size such as 800MB or 1.5GiB"),
         ("OFFGRID_LOG_LEVEL", "loud", "one of DEBUG, INFO, WARNING, ERROR"),
+        ("OFFGRID_LOG_FORMAT", "xml", "one of text, json"),
+        ("OFFGRID_GRACE_SECONDS", "1", "a whole number from 5 to 86,400"),
+        ("OFFGRID_RUNS_PER_VISITOR", "0", "a whole number from 1 to 1,000"),
+        ("OFFGRID_HTTPS", "maybe", "1 or 0"),
+        ("OFFGRID_URL_PREFIX", "off grid", "a path such as /offgrid/"),
+        ("OFFGRID_URL_PREFIX", "https://host/offgrid", "a path such as /offgrid/"),
     ],
 )
 def test_a_bad_value_is_named_with_what_is_allowed(name: str, value: str, allowed: str) -> None:
@@ -63,6 +107,17 @@ def test_a_bad_value_is_named_with_what_is_allowed(name: str, value: str, allowe
     message = str(caught.value)
     assert message.startswith(f"{name} is {value!r}; it must be {allowed}")
     assert message.count(".") - message.count("0.001") - message.count("1.5") == 1
+
+
+def test_settings_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(InputError, match="more than all uploads may take together"):
+        from_environment({"OFFGRID_UPLOADS_MB": "10", "OFFGRID_UPLOADS_PER_VISITOR_MB": "20"})
+
+
+def test_a_short_secret_is_refused_without_being_told() -> None:
+    with pytest.raises(InputError, match="has 5 characters, which can be guessed") as caught:
+        from_environment({"OFFGRID_SECRET_KEY": "hunch"})
+    assert "hunch" not in str(caught.value)
 
 
 def test_a_file_is_no_data_folder(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_store_reads_in_a_process_with_limits_unless_told_otherwise(tmp_path):
 def test_ids_cannot_be_guessed(store):
     ids = {store.save("a.csv", CSV.encode()).id for _ in range(20)}
     assert len(ids) == 20
-    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", upload_id) for upload_id in ids)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{27}", upload_id) for upload_id in ids)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_ids_that_are_none(store, wrong):
 def test_what_is_kept_is_never_code(store):
     upload = store.save("a.csv", CSV.encode())
     files = sorted((store.folder / upload.id).iterdir())
-    assert [file.name for file in files] == ["codes.npy", "numbers.npy", "table.json"]
+    assert [file.name for file in files] == ["codes.npy", "numbers.npy", "table.json", "visitor"]
     for file in files[:2]:
         assert not np.load(file, allow_pickle=False).dtype.hasobject
     json.loads(files[2].read_text())
