@@ -56,8 +56,7 @@ def update(app: Dash, output: str, **values: Any) -> dict[str, Any]:
         [] if isinstance(one.component_id, dict) else {"id": one.component_id, "property": one.component_property}
         for one in (callback["output"] if several else [callback["output"]])
     ]
-    first = next(item for item in items["inputs"] if item)
-    changed = [f"{first['id']}.{first['property']}"]
+    changed = [f"{item['id']}.{item['property']}" for item in items["inputs"] if item][:1]
     return {"output": name, "outputs": outputs if several else outputs[0], **items, "changedPropIds": changed}
 
 
