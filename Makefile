@@ -16,7 +16,7 @@ export PIP_NO_INPUT := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test unit check format install install-dev warm browser clean
+.PHONY: help run test unit check audit format install install-dev warm browser clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -35,6 +35,17 @@ check: install-dev ## ruff, mypy and import-linter
 	@$(python) -m ruff format --check .
 	@$(python) -m mypy
 	@$(VENV)/bin/lint-imports
+
+audit: $(VENV)/bin/pip ## look for known weaknesses in the pinned versions (asks a service on the web)
+	@$(python) -m venv $(VENV)/audit
+	@$(VENV)/audit/bin/python -m pip install -qq pip-audit
+	@for file in requirements.txt requirements-dev.txt; do \
+	    echo "Auditing $$file"; \
+	    $(VENV)/audit/bin/pip-audit --requirement $$file --no-deps --disable-pip --strict --progress-spinner off || failed=1; \
+	done; \
+	if [ -n "$$failed" ]; then \
+	    echo "The audit found something, or could not ask. docs/security.md says what to do in either case." >&2; exit 1; \
+	fi
 
 format: install-dev ## let ruff mend what it can
 	@$(python) -m ruff check --fix .

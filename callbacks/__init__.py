@@ -13,6 +13,7 @@ from callbacks import (
     explore,
     export_menu,
     flow_tab,
+    gate,
     kernel_section,
     kernel_tab,
     learn,
@@ -29,6 +30,7 @@ from services.context import Services
 
 def register_all(app: Dash, services: Services) -> None:
     """Attach every callback and page to the application."""
+    gate.register(app)
     shell.register(app)
     explore.register(app, services)
     experiments.register(app, services.settings)

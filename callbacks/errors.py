@@ -1,6 +1,7 @@
 """What a person sees when something goes wrong that no callback foresaw: one sentence, never a trace.
 
-Entry points: `show_failure` (Dash's `on_error`), `too_large` (the answer to an oversized upload) and `notification`.
+Entry points: `show_failure` (Dash's `on_error`), `too_large` and `notified` (answers to an update, written by hand) and
+`notification`.
 """
 
 from __future__ import annotations
@@ -33,12 +34,19 @@ def show_failure(error: Exception) -> Any:
 
 def too_large(sentence: str) -> str:
     """Return Dash's answer to an update, written by hand: the sentence where the report on the file would stand."""
-    answer = {
-        "multi": True,
-        "response": {},
-        "sideUpdate": {
+    return _beside(
+        {
             ids.UPLOAD_REPORT: {"children": upload_refused(sentence)},
             ids.UPLOAD_LABEL: {"children": upload_label(None)},
-        },
-    }
-    return json.dumps(answer, cls=PlotlyJSONEncoder)
+        }
+    )
+
+
+def notified(title: str, sentence: str) -> str:
+    """Return Dash's answer to an update, written by hand: nothing on the page changes, and the sentence is shown."""
+    return _beside({ids.NOTIFICATIONS: {"sendNotifications": notification(title, sentence)}})
+
+
+def _beside(changes: dict[str, Any]) -> str:
+    """Return an answer that changes other properties than those that were asked for."""
+    return json.dumps({"multi": True, "response": {}, "sideUpdate": changes}, cls=PlotlyJSONEncoder)

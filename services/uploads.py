@@ -13,22 +13,22 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from filelock import FileLock
-from numpy.typing import NDArray
 
 from offgrid.datasets.limits import MAX_BYTES
-from offgrid.datasets.reading import read_table, shown_name
-from offgrid.datasets.table import Column, Table, TableReport
+from offgrid.datasets.reading import shown_name
+from offgrid.datasets.table import Table
 from offgrid.errors import InputError
 from services.disk import is_full, size_of
 from services.handles import Handles, short
+from services.parsing import Read, read_guarded
+from services.tables import table_arrays, table_from, table_values
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +81,8 @@ class UploadStore:
         Most rows allowed.
     max_bytes : int
         Largest file allowed.
+    read : callable
+        Reads a file; by default in a process with limits.
     handles : Handles, optional
         Makes the uploads' ids, and tells forged ones.
     room, visitor_room : float
@@ -99,7 +101,9 @@ class UploadStore:
         room: float = float("inf"),
         visitor_room: float = float("inf"),
         in_use: Callable[[], AbstractSet[str]] = frozenset,
+        read: Read = read_guarded,
     ) -> None:
+        self._read_file = read
         self.folder = Path(folder)
         self.max_rows = max_rows
         self.max_bytes = max_bytes
@@ -118,7 +122,7 @@ class UploadStore:
             If it cannot be used, or there is no room; nothing is kept then.
         """
         name = shown_name(filename)
-        table = read_table(content, name=name, max_rows=self.max_rows, max_bytes=self.max_bytes)
+        table = self._read_file(content, name=name, max_rows=self.max_rows, max_bytes=self.max_bytes)
         return self.keep(name, table, visitor)
 
     def keep(self, name: str, table: Table, visitor: str = "") -> Upload:
@@ -146,7 +150,7 @@ class UploadStore:
             return _read(self.folder / upload_id)
         except FileNotFoundError as error:
             raise InputError(GONE) from error
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, LookupError, TypeError) as error:
             logger.warning("upload %s cannot be read", short(upload_id), exc_info=True)
             raise InputError(GONE) from error
 
@@ -251,54 +255,24 @@ def _deleted(folder: Path) -> bool:
 
 
 def _write(folder: Path, upload: Upload) -> None:
-    table = upload.table
-    numbers = [column for column in table.columns if column.kind == "number"]
-    texts = [column for column in table.columns if column.kind != "number"]
-    np.save(folder / "numbers.npy", _stacked(numbers, np.float64, table.n_rows), allow_pickle=False)
-    np.save(folder / "codes.npy", _stacked(texts, np.int32, table.n_rows), allow_pickle=False)
+    numbers, codes = table_arrays(upload.table)
+    np.save(folder / "numbers.npy", numbers, allow_pickle=False)
+    np.save(folder / "codes.npy", codes, allow_pickle=False)
     values = {
         "version": _VERSION,
         "id": upload.id,
         "filename": upload.filename,
         "created": upload.created,
-        "name": table.name,
-        "n_rows": table.n_rows,
-        "scaling": table.scaling,
-        "missing": table.missing,
-        "image_shape": table.image_shape,
-        "report": table.report.to_dict(),
-        "columns": [_column_dict(column) for column in table.columns],
+        **table_values(upload.table),
     }
     (folder / "table.json").write_text(json.dumps(values), encoding="utf-8")
-
-
-def _stacked(columns: Sequence[Column], dtype: Any, n_rows: int) -> NDArray[Any]:
-    """Return columns as the rows of an array, each contiguous."""
-    return np.stack([column.values for column in columns]) if columns else np.empty((0, n_rows), dtype=dtype)
-
-
-def _column_dict(column: Column) -> dict[str, Any]:
-    plain = ("name", "kind", "categories", "declared", "n_infinite", "why", "role")
-    return {key: getattr(column, key) for key in plain}
 
 
 def _read(folder: Path) -> Upload:
     values = json.loads((folder / "table.json").read_text(encoding="utf-8"))
     if values["version"] != _VERSION:
         raise ValueError(f"version {values['version']} of the format is not {_VERSION}")
-    numbers = iter(np.load(folder / "numbers.npy", allow_pickle=False))
-    codes = iter(np.load(folder / "codes.npy", allow_pickle=False))
-    columns = []
-    for column in values["columns"]:
-        data = next(numbers if column["kind"] == "number" else codes)
-        columns.append(Column(**{**column, "categories": tuple(column["categories"])}, values=data))
-    table = Table(
-        name=values["name"],
-        columns=tuple(columns),
-        n_rows=values["n_rows"],
-        report=TableReport.from_dict(values["report"]),
-        scaling=values["scaling"],
-        missing=values["missing"],
-        image_shape=tuple(values["image_shape"]) if values["image_shape"] else None,
-    )
+    numbers = np.load(folder / "numbers.npy", allow_pickle=False)
+    codes = np.load(folder / "codes.npy", allow_pickle=False)
+    table = table_from(values, numbers, codes)
     return Upload(values["id"], values["filename"], table, values["created"])
