@@ -12,6 +12,7 @@ from services.settings import from_environment, prepare_data_dir
 
 try:
     _settings = from_environment(os.environ)
+    startup.check_cluster(_settings)
     prepare_data_dir(_settings)
 except InputError as error:
     sys.stderr.write(f"{error}\n")

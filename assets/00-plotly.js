@@ -1,5 +1,5 @@
-/* plotly.js is large, even the part of it that is used. It is fetched with the page and read while the server is asked for what to show, not after: a
-   Graph waits for whatever stands in window.Plotly, which plotly.js itself then replaces. */
+/* plotly.js is large, even the part of it that is used. It is fetched with the page and read while the server is asked
+   for what to show, not after: a Graph waits for whatever stands in window.Plotly, which plotly.js itself then replaces. */
 (function () {
     "use strict";
 

@@ -125,6 +125,7 @@
 
     window.dash_clientside = Object.assign({}, window.dash_clientside);
     window.dash_clientside.offgrid = Object.assign({}, window.dash_clientside.offgrid, {
+        /* Without an output: the step is put where keys put it, too. */
         learnStep(_back, _forward, _play, slider) {
             const asked = window.dash_clientside.callback_context.triggered_id;
             if (asked === "learn-play") {
@@ -138,7 +139,6 @@
                 pause();
                 put(seen.step + (asked === "learn-back" ? -1 : 1));
             }
-            return window.dash_clientside.no_update;
         },
 
         learnDraw(lesson, step) {

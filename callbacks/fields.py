@@ -14,6 +14,7 @@ from layouts import ids
 from layouts.kernel_section import SUM
 from layouts.views import DataCard, SettingsView, UploadView
 from offgrid.datasets import load, names
+from offgrid.datasets.model import Points
 from offgrid.datasets.table import Table
 from offgrid.errors import InputError
 from services.context import BY_ITSELF, Services
@@ -157,7 +158,8 @@ def settings_view(services: Services, asked: RunSettings) -> SettingsView:
         missing=asked.data.missing,
         scaling=asked.data.scaling,
         k=search.n_clusters,
-        k_note="k, from the labels" if points.n_classes == search.n_clusters else "k",
+        k_note=k_note(points, search.n_clusters),
+        prepared=points.notes,
         init=search.init,
         seed=search.seed,
         n_init=search.n_init,
@@ -172,6 +174,13 @@ def settings_view(services: Services, asked: RunSettings) -> SettingsView:
         plus=search.plus,
         compare=asked.compare,
     )
+
+
+def k_note(points: Points, n_clusters: int) -> str:
+    """Return what stands beside k: where it comes from, or that nothing tells it."""
+    if points.n_classes is None:
+        return "k, yours to choose"
+    return "k, from the labels" if points.n_classes == n_clusters else "k"
 
 
 def _builtin_fields(spec: DataSpec) -> dict[str, Any]:

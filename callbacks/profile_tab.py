@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from dash import Dash, Input, Output, State, ctx, dcc, no_update
 from dash.development.base_component import Component
 
+from callbacks.clusterings_panel import unscaled
 from callbacks.tabs import SHOWN_STATE, Seen, at_options, index_at, matched_labels, seen
 from layouts import ids, profile_tab
-from offgrid.errors import InputError
 from offgrid.profile import ClusterProfile, profile_clusters
 from services import export
 from services.context import Services
@@ -73,11 +72,8 @@ def profiled(services: Services, now: Seen, index: int | None) -> ClusterProfile
     """Return the profile of a record's clusters, None where there is nothing to profile."""
     if now.asked is None or now.points is None or index is None:
         return None
-    try:
-        raw = services.points(replace(now.asked.data, scaling="none")).X
-    except InputError:  # the data have gone this moment
-        return None
-    return profile_clusters(now.points.X, matched_labels(now, index), raw)
+    raw = unscaled(services, now.asked)
+    return profile_clusters(now.points.X, matched_labels(now, index), None if raw is None else raw.X)
 
 
 def drawn_profile(services: Services, now: Seen, index: int | None, first: int) -> list[Component]:

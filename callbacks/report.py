@@ -8,19 +8,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from callbacks.clusterings_panel import axes_view
+from callbacks.clusterings_panel import axes_view, painter, unscaled
 from callbacks.code_tab import reproduction
 from callbacks.path_panel import drawn_path
 from callbacks.state import Data, Look, result_view
 from callbacks.tabs import Seen
 from figures import words
-from figures.clustering import Clustering, clustering_figure, matched_clusterings, matched_truth
+from figures.clustering import matched_clusterings, matched_truth
 from figures.flow import flow_figure, steps
 from layouts import clusterings_panel, flow_tab, path_panel, summary, table_panel
 from layouts.parts import DEFINITIONS, LETTERS, plain_text
 from layouts.views import ResultView, Scheme
 from offgrid.datasets.model import Points
-from services import projection
 from services.context import Services
 from services.export import File, slug
 from services.report import Drawing, Report, Table, report_html
@@ -28,7 +27,7 @@ from services.run_settings import RunSettings, library_version
 from services.runs import Run
 
 PLOTLY_FILE = Path(__file__).resolve().parents[1] / "assets" / "plotly" / "plotly.min.js"
-Draw = Callable[[Scheme], Any]
+_SCHEMES: tuple[Scheme, Scheme] = ("light", "dark")
 
 
 def report_file(services: Services, asked: RunSettings, run: Run, points: Points, chosen: Data) -> File:
@@ -43,10 +42,10 @@ def report_file(services: Services, asked: RunSettings, run: Run, points: Points
         answer=answer,
         worth=worth,
         path=_drawing("Bandwidth path", lambda scheme: drawn_path(replace(view, scheme=scheme)), _path_note(view)),
-        panes=[*_panes(services, asked, view, points)],
+        panes=_panes(services, view, asked, points),
         flow=_flow(view, now.n_clusters),
         values=_values(view),
-        settings=settings_in_words(asked, run, points),
+        settings=settings_in_words(asked, points, run.state, run.seconds),
         python=f"# {about}\n{python}" if about and python else python,
         shell=shell,
         definitions=definitions(view),
@@ -56,7 +55,7 @@ def report_file(services: Services, asked: RunSettings, run: Run, points: Points
     return File(name, report_html(content, PLOTLY_FILE.read_text(encoding="utf-8")), "text/html")
 
 
-def _drawing(title: str, draw: Draw, note: str = "", caption: str = "") -> Drawing:
+def _drawing(title: str, draw: Callable[[Scheme], Any], note: str = "", caption: str = "") -> Drawing:
     return Drawing(title, draw("light"), draw("dark"), note, caption)
 
 
@@ -67,44 +66,24 @@ def _path_note(view: ResultView) -> str:
     return ". ".join([path_panel.path_note(view), ", ".join(marks.get(text, text) for text in legend)])
 
 
-def _panes(services: Services, asked: RunSettings, view: ResultView, points: Points) -> list[Drawing]:
+def _panes(services: Services, view: ResultView, asked: RunSettings, points: Points) -> list[Drawing]:
     """Return the selected clusterings, and the labels where there are any."""
-    axes, k = projection.default_axes(points), asked.search.n_clusters
-    xy = projection.coordinates(points, axes, services.cache)
-    titles = dict(projection.axis_options(points))
-    names = (titles[axes[0]], titles[axes[1]])
-    note = axes_view(services, asked).note
+    axes, k = axes_view(services, asked), asked.search.n_clusters
+    pictures = unscaled(services, asked) if axes.drawing == "means" else None
+    draw = {scheme: painter(services, points, pictures, (axes.x, axes.y), scheme) for scheme in _SCHEMES}
     found = matched_clusterings(view.path, view.selection, k)
-
-    def drawn(one: Clustering) -> Draw:
-        return lambda scheme: clustering_figure(
-            xy, one.labels, n_clusters=k, moved=one.moved, scheme=scheme, axis_names=names
-        )
-
     panes = []
     for place, one in enumerate(found):
-        at = words.bandwidth(view.path.records[one.index].sigma, view.symbol)
         role = clusterings_panel.role(view, one.index)
+        at = words.bandwidth(view.path.records[one.index].sigma, view.symbol)
         title = f"{LETTERS[place]}, {at}{f', {role}' if role else ''}"
+        light, dark = (draw[scheme](one.labels, k, moved=one.moved) for scheme in _SCHEMES)
         measures = ", ".join(clusterings_panel.measures(view, one.index))
-        panes.append(_drawing(title, drawn(one), measures, clusterings_panel.caption(place, one.n_moved)))
+        panes.append(Drawing(title, light, dark, measures, clusterings_panel.caption(place, one.n_moved)))
     if points.y is not None and found:
-        classes, class_names = matched_truth(found[0].labels, points.y, points.class_names)
-        panes.append(
-            _drawing(
-                "Ground truth",
-                lambda scheme: clustering_figure(
-                    xy,
-                    classes,
-                    n_clusters=len(class_names),
-                    scheme=scheme,
-                    axis_names=names,
-                    class_names=class_names,
-                ),
-                "the labels that came with the data",
-                note,
-            )
-        )
+        classes, names = matched_truth(found[0].labels, points.y, points.class_names)
+        light, dark = (draw[scheme](classes, len(names), class_names=names) for scheme in _SCHEMES)
+        panes.append(Drawing("Ground truth", light, dark, "the labels that came with the data", axes.note))
     return panes
 
 
@@ -146,7 +125,7 @@ def _values(view: ResultView) -> Table:
     return Table(head, cells, marked)
 
 
-def settings_in_words(asked: RunSettings, run: Run, points: Points) -> list[tuple[str, str]]:
+def settings_in_words(asked: RunSettings, points: Points, state: str, seconds: float) -> list[tuple[str, str]]:
     """Return everything that decided the result, as name and value."""
     data, search = asked.data, asked.search
     columns = ", ".join(points.feature_names[:20])
@@ -171,8 +150,8 @@ def settings_in_words(asked: RunSettings, run: Run, points: Points) -> list[tupl
         found.append(("Step budget", words.count(search.max_steps)))
     return [
         *found,
-        ("State", run.state),
-        ("Time", words.duration(run.seconds)),
+        ("State", state),
+        ("Time", words.duration(seconds)),
         *[("Note", note) for note in points.notes],
     ]
 

@@ -108,6 +108,7 @@ def register(app: Dash, services: Services) -> None:
         output={
             "error": Output(ids.SETTINGS_ERROR, "children"),
             "k_note": Output(ids.K_NOTE, "children"),
+            "prepared": Output(ids.PREPARED, "children"),
             "run_note": Output(ids.RUN_NOTE, "children"),
             "bar_title": Output(ids.SETTINGS_BAR_TITLE, "children"),
             "bar_note": Output(ids.SETTINGS_BAR_NOTE, "children"),
@@ -122,11 +123,13 @@ def register(app: Dash, services: Services) -> None:
         try:
             asked = checked(services, values)
         except InputError as error:
-            return {"error": str(error), "k_note": "k", "run_note": "", "bar_title": no_update, "bar_note": no_update}
+            bar = {"bar_title": no_update, "bar_note": no_update}
+            return {"error": str(error), "k_note": "k", "prepared": None, "run_note": "", **bar}
         view = settings_view(services, asked)
         return {
             "error": None,
             "k_note": view.k_note,
+            "prepared": settings_panel.prepared(view),
             "run_note": run_note(services, asked, run_data),
             "bar_title": view.data_title,
             "bar_note": settings_panel.bar_note(view),

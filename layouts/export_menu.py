@@ -15,8 +15,8 @@ from layouts.parts import icon
 
 
 def labels_item(sigma: float | None, symbol: str = "σ") -> str:
-    """Return the words of the labels item."""
-    return "Labels, CSV" if sigma is None else f"Labels at {words.bandwidth(sigma, symbol)}, CSV"
+    """Return the words of the item that saves each row's cluster."""
+    return "Clustering, CSV" if sigma is None else f"Clustering at {words.bandwidth(sigma, symbol)}, CSV"
 
 
 def export_menu(sigma: float | None = None) -> Component:

@@ -50,6 +50,7 @@ LABEL_FIELD = "label-field"  # wrapper of LABEL_COLUMN; hidden
 LABEL_COLUMN = "label-column"  # Select; value, data ("" is "no labels")
 MISSING_FIELD = "missing-field"  # wrapper of MISSING; hidden
 MISSING = "missing"  # SegmentedControl "drop" or "median"
+PREPARED = "prepared"  # children: what the choices above did to the data, in sentences
 SCALING = "scaling"  # SegmentedControl "none", "unit" or "robust"
 K = "k"  # NumberInput
 K_NOTE = "k-note"  # children: "k, from the labels"

@@ -66,9 +66,7 @@ def content(
     return [
         html.P(_explained(len(names), scaling), className="tab-words"),
         html.Div(
-            html.Table(
-                [_head(profile, shown, names), html.Tbody([*body, _overall(profile, shown)])], className="profile"
-            ),
+            html.Table([_head(profile, shown, names), body], className="profile"),
             className="profile-frame",
             tabIndex=0,
             role="region",

@@ -261,8 +261,14 @@ def _data_more(view: SettingsView) -> Component:
                 ),
                 help_text=SCALING_HELP,
             ),
+            html.Div(prepared(view), id=ids.PREPARED, className="prepared", role="status"),
         ],
     )
+
+
+def prepared(view: SettingsView) -> list[Component]:
+    """Return what the choices did to the data: rows dropped, values filled, columns not scaled."""
+    return [html.P(sentence) for sentence in view.prepared]
 
 
 def label_data(columns: Sequence[str]) -> list[dict[str, str]]:

@@ -57,6 +57,7 @@ class SettingsView:
     scaling: str = "none"
     k: int = 3
     k_note: str = ""
+    prepared: Sequence[str] = ()
     init: str = "random"
     seed: int = 0
     n_init: int = 1

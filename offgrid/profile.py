@@ -85,6 +85,10 @@ def profile_clusters(X: _Floats, labels: NDArray[np.integer], raw: _Floats | Non
     whole = _distances(X)
     overall = raw.mean(axis=0)
     means = np.array([raw[rows].mean(axis=0) for rows in members])
+    largest = np.abs(raw - overall).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)  # squares of very large or small values would leave the range of floats
+    total = (((raw - overall) / unit) ** 2).sum(axis=0)
+    between = (sizes[:, None] * ((means - overall) / unit) ** 2).sum(axis=0)
     return ClusterProfile(
         clusters=clusters.astype(np.int64),
         sizes=sizes.astype(np.int64),
@@ -94,8 +98,8 @@ def profile_clusters(X: _Floats, labels: NDArray[np.integer], raw: _Floats | Non
         overall_spread=whole[1],
         means=means,
         overall=overall,
-        deviations=raw.std(axis=0),
-        separation=_separation(raw, means, overall, sizes),
+        deviations=unit * np.sqrt(total / len(raw)),
+        separation=np.clip(np.divide(between, total, out=np.zeros_like(total), where=total > 0), 0.0, 1.0),
     )
 
 
@@ -103,14 +107,6 @@ def _distances(points: _Floats) -> tuple[float, float]:
     """Return the mean and the root mean square distance to the mean."""
     squares = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
     return float(np.sqrt(squares).mean()), float(np.sqrt(squares.mean()))
-
-
-def _separation(raw: _Floats, means: _Floats, overall: _Floats, sizes: NDArray[np.integer]) -> _Floats:
-    largest = np.abs(raw - overall).max(axis=0)
-    unit = np.where(largest > 0, largest, 1.0)  # squares of very large or small values would leave the range of floats
-    total = (((raw - overall) / unit) ** 2).sum(axis=0)
-    between = (sizes[:, None] * ((means - overall) / unit) ** 2).sum(axis=0)
-    return np.clip(np.divide(between, total, out=np.zeros_like(total), where=total > 0), 0.0, 1.0)
 
 
 def profile_csv(profile: ClusterProfile, names: Sequence[str]) -> str:

@@ -40,9 +40,10 @@ def deliver_well(server: Flask, prefix: str = "/") -> None:
             fixed = request.path.startswith(static)
             response.set_data(_packed_file(content) if fixed else gzip.compress(content, 1, mtime=0))
             response.headers["Content-Encoding"] = "gzip"
-            etag, weak = response.get_etag()
-            if etag is not None and not weak:
+            etag, _ = response.get_etag()
+            if etag is not None:
                 response.set_etag(etag, weak=True)  # the bytes differ, the content does not
+                response.make_conditional(request)
         response.vary.add("Accept-Encoding")
         return response
 

@@ -54,7 +54,6 @@ def register(app: Dash) -> None:
 
     app.clientside_callback(
         ClientsideFunction("offgrid", "learnStep"),
-        Output(ids.LEARN_STEP, "data"),
         Input(ids.LEARN_BACK, "n_clicks"),
         Input(ids.LEARN_FORWARD, "n_clicks"),
         Input(ids.LEARN_PLAY, "n_clicks"),

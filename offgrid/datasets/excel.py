@@ -1,4 +1,4 @@
-"""Excel workbooks (XLSX): the first sheet that holds anything, as cells of text.
+"""Excel workbooks (XLSX): the first sheet that holds a table, as cells of text.
 
 Entry point: `read_excel`. The archive is opened with limits (`archives`), its parts are read with `workbook`.
 """
@@ -21,7 +21,7 @@ _BATCH = 1_000
 
 
 def read_excel(content: bytes, name: str, limits: Limits) -> Cells:
-    """Return the cells of the first sheet that has any."""
+    """Return the cells of the first sheet that holds a table, else of the first that holds anything."""
     if content.startswith(b"\xd0\xcf\x11\xe0"):
         raise InputError(f"{name} is encrypted or an old Excel workbook: save it as XLSX without a password.")
     archive = open_archive(content, name, limits)
@@ -44,14 +44,26 @@ def _read(read: workbook.Read, name: str, limits: Limits) -> Cells:
     sheets = workbook.sheets(read)
     texts = workbook.shared_texts(read("xl/sharedStrings.xml"))
     dates = workbook.date_styles(read("xl/styles.xml"))
+    found = None
     for sheet in sheets:
         rows = workbook.rows(read(sheet.part) or b"<none/>", texts, dates, limits, name)
         first = list(islice(rows, _FIRST))
-        if first:
-            names, columns, notes = _cells(first, rows, name, limits)
-            told = [f"The sheet {sheet.title!r} is read, one of {len(sheets)}."] if len(sheets) > 1 else []
-            return Cells(names, columns, "", (*told, *notes))
-    raise InputError(f"{name} is empty: none of its sheets has a value.")
+        table = _is_table(first)
+        if table or (first and found is None):
+            found = sheet.title, first, rows
+        if table:
+            break
+    if found is None:
+        raise InputError(f"{name} is empty: none of its sheets has a value.")
+    title, first, rows = found
+    names, columns, notes = _cells(first, rows, name, limits)
+    told = [f"The sheet {title!r} is read, one of {len(sheets)}."] if len(sheets) > 1 else []
+    return Cells(names, columns, "", (*told, *notes))
+
+
+def _is_table(rows: list[list[str]]) -> bool:
+    """Whether rows are more than words on a cover sheet: three of them at least, with a number somewhere."""
+    return len(rows) > 2 and any(cell and cell.lstrip("+-")[:1].isdigit() for row in rows for cell in row)
 
 
 def _cells(

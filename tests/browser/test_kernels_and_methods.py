@@ -77,7 +77,7 @@ def test_a_sum_of_kernels_names_what_is_wrong_with_it(open_page: Open) -> None:
     weight = page.get_by_label("Weight of the fixed kernel")
     weight.fill("0")
     expect(page.locator("#settings-error")).to_have_text(
-        "The weight of the fixed kernel is 0.0; it must be a positive number."
+        "The weight of the fixed kernel is 0; it must be a positive number."
     )
     weight.fill("0.25")
     expect(page.locator("#settings-error")).to_be_empty()

@@ -59,10 +59,14 @@ def test_what_is_small_or_packed_already_is_left_alone(client: FlaskClient) -> N
         assert "Content-Encoding" not in client.get(address, headers={"Accept-Encoding": "gzip"}).headers
 
 
-def test_a_browser_that_has_the_file_is_told_so(client: FlaskClient) -> None:
-    etag = client.get("/assets/20-tokens.css", headers={"Accept-Encoding": "gzip"}).headers["ETag"]
-    again = client.get("/assets/20-tokens.css", headers={"Accept-Encoding": "gzip", "If-None-Match": etag})
+@pytest.mark.parametrize(
+    "address", ["/assets/20-tokens.css", "/_dash-component-suites/dash_ag_grid/async-community.js"]
+)
+def test_a_browser_that_has_the_file_is_told_so(client: FlaskClient, address: str) -> None:
+    etag = client.get(address, headers={"Accept-Encoding": "gzip"}).headers["ETag"]
+    again = client.get(address, headers={"Accept-Encoding": "gzip", "If-None-Match": etag})
     assert again.status_code == 304
+    assert again.data == b""
 
 
 def test_files_with_a_version_in_their_address_are_kept_for_good(client: FlaskClient) -> None:

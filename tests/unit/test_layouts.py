@@ -304,5 +304,5 @@ class TestSettings:
 
 
 def test_the_labels_item_names_its_bandwidth() -> None:
-    assert labels_item(90.8) == "Labels at σ = 90.8, CSV"
-    assert labels_item(None) == "Labels, CSV"
+    assert labels_item(90.8) == "Clustering at σ = 90.8, CSV"
+    assert labels_item(None) == "Clustering, CSV"

@@ -345,6 +345,13 @@ def test_a_workbook_s_first_sheet_with_values_its_title_and_blank_rows():
     assert "'Results of 2020' above the table is left out" in said(table)
 
 
+@pytest.mark.parametrize("cover", [[["Made in May"]], [["Made by", "Ann"], ["in", "May"], ["for", "Bob"]]])
+def test_a_cover_sheet_is_passed_over(cover):
+    table = read(xlsx(cover, [["a", "b"], [1.5, 2], [2.5, 3]]), "t.xlsx")
+    assert table.features == ("a", "b")
+    assert "'sheet 2' is read, one of 2" in said(table)
+
+
 def test_a_workbook_s_table_may_begin_anywhere():
     table = read(xlsx([[], [], [None, None, "a", "b"], [None, None, 1, 2.5], [None, None, 3, 4]]), "t.xlsx")
     assert table.features == ("a", "b")
