@@ -169,6 +169,7 @@ def main() -> int:
     """Serve on this machine until interrupted."""
     try:
         settings = from_environment(os.environ)
+        startup.check_cluster(settings)
         app = create_app(settings)
     except InputError as error:
         sys.stderr.write(f"{error}\n")

@@ -12,6 +12,7 @@ from services.settings import from_environment, prepare_data_dir
 
 try:
     _settings = from_environment(os.environ)
+    startup.check_cluster(_settings)
     prepare_data_dir(_settings)
 except InputError as error:
     sys.stderr.write(f"{error}\n")
@@ -24,7 +25,7 @@ bind = f"{_settings.host}:{_settings.port}"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 worker_class = "gthread"
 threads = 4
-timeout = 120
+timeout = 300  # a worker imports everything before it answers, which takes long on a busy machine
 graceful_timeout = 10
 keepalive = 5
 accesslog = None

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from offgrid import __version__, datasets
+from offgrid import __version__, dask_cluster, datasets
 from offgrid.cli_arguments import BUILTIN, USAGE, build_parser
 from offgrid.datasets import fetching
 from offgrid.datasets.model import Dataset, Points
@@ -79,6 +79,10 @@ def run_search(arguments: argparse.Namespace) -> int:
     """Search a data set, and show or write what was found."""
     from offgrid import BandwidthSearch  # the engine takes a second to load: not for the other commands
 
+    if arguments.dask is not None:
+        os.environ[dask_cluster.ENVIRONMENT] = arguments.dask
+    if (address := dask_cluster.configured()) is not None:
+        dask_cluster.connect(address)
     points, prepared = _points(arguments)
     settings = _settings(arguments, points)
     kernel, described = _kernel(arguments)

@@ -140,6 +140,11 @@ def _add_search_options(group: Any) -> None:
         default="none",
         help="points that queries look at (dyadic only); default: none, which is all",
     )
+    add(
+        "--dask",
+        metavar="ADDRESS",
+        help="scheduler of a Dask cluster that shares the passes over many rows; default: OFFGRID_DASK_SCHEDULER",
+    )
 
 
 def _add_datasets(commands: Any) -> None:

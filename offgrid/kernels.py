@@ -18,6 +18,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from offgrid.distributed import distribute
 from offgrid.engine.layout import COMPUTED, TRIANGLE
 from offgrid.engine.pairs import MixedPairs, Pairs, way_to_hold
 from offgrid.errors import InputError
@@ -126,7 +127,7 @@ def _on_distances(X: ArrayLike, *, manhattan: bool, decades: int, what: str) -> 
     held = way_to_hold(len(points), points.shape[1], for_pairs())
     if manhattan and held == TRIANGLE:
         held = COMPUTED
-    pairs = Pairs.from_points(in_units_of(points, exponent), held=held, manhattan=manhattan)
+    pairs = distribute(Pairs.from_points(in_units_of(points, exponent), held=held, manhattan=manhattan))
     return KernelOnData(pairs, math.ldexp(1.0, exponent if manhattan else 2 * exponent))
 
 

@@ -1,29 +1,47 @@
 """What is computed once for each data set, kept on disk for every process.
 
-Entry point: `DataCache`, one file for each value under the data folder, in a form that holds data and never code (see
-`services.packing`). Memory: a value is read whole; values over `LARGEST` bytes are not kept.
+Entry point: `DataCache`, on flask-caching's FileSystemCache under the data folder. Its files hold data and never code
+(see `services.packing`), not the pickles that such a cache writes by itself. Memory: a value is read whole; values over
+`LARGEST` bytes are not kept.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
-import re
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
+
+from cachelib.serializers import BaseSerializer
+from flask import Flask
+from flask_caching import Cache
+from flask_caching.backends import FileSystemCache
 
 from services.disk import shrink
 from services.packing import pack, unpack
 
 LARGEST = 200_000_000
 KEPT = 200  # values; the oldest go first
-_NAME = re.compile(r"[0-9a-f]{64}")
 
 T = TypeVar("T")
+
+
+class Packed(BaseSerializer):
+    """Values in the form of `services.packing`, in place of pickles."""
+
+    def dump(self, value: Any, f: IO[bytes], protocol: int = 0) -> None:  # noqa: ARG002 - as the base has it
+        """Write a value."""
+        f.write(pack(value))
+
+    def load(self, f: IO[bytes]) -> Any:
+        """Read a value."""
+        return unpack(f.read())
+
+
+class PackedFiles(FileSystemCache):
+    """flask-caching's files, packed."""
+
+    serializer = Packed()  # type: ignore[assignment]
 
 
 class DataCache:
@@ -37,6 +55,8 @@ class DataCache:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._server = Flask(__name__)  # jobs and the command line have no server of their own
+        self._cache: Cache | None = None
 
     def get_or_make(self, kind: str, content: str, make: Callable[[], T], size: int = 0) -> T:
         """Return the value of `kind` for data with hash `content`, made by `make` where it is not there yet.
@@ -46,11 +66,11 @@ class DataCache:
         """
         if size > LARGEST:
             return make()
-        file = self._folder / hashlib.sha256(f"{kind}:{content}".encode()).hexdigest()
-        found = self._read(file, kind)
+        key = f"{kind}:{content}"
+        found = self._ask("get", key)
         if found is None:
             found = make()
-            self._keep(file, kind, found)
+            self._ask("set", key, found)
         value: T = found
         return value
 
@@ -58,32 +78,24 @@ class DataCache:
         """Delete the oldest values over `most_bytes`; return how many went."""
         return shrink(self._folder, most_bytes)
 
-    def _read(self, file: Path, kind: str) -> Any:
+    def _ask(self, verb: str, *arguments: Any) -> Any:
         try:
-            return unpack(file.read_bytes())
-        except FileNotFoundError:
-            return None
+            with self._server.app_context():
+                return getattr(self._made(), verb)(*arguments)
         except Exception:
-            logging.getLogger(__name__).warning("cache: %s cannot be read", kind, exc_info=True)
+            logging.getLogger(__name__).warning("cache: %s %s failed", verb, arguments[0], exc_info=True)
             return None
 
-    def _keep(self, file: Path, kind: str, value: Any) -> None:
-        """Write the value beside its place and move it there, so that no reader meets half of it."""
-        try:
-            data = pack(value)
+    def _made(self) -> Cache:
+        if self._cache is None or not self._folder.is_dir():
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as new:
-                new.write(data)
-            Path(new.name).replace(file)
-            self._drop_oldest()
-        except Exception:
-            logging.getLogger(__name__).warning("cache: %s cannot be kept", kind, exc_info=True)
-
-    def _drop_oldest(self) -> None:
-        with os.scandir(self._folder) as entries:
-            kept = [entry for entry in entries if _NAME.fullmatch(entry.name)]
-        if len(kept) <= KEPT:
-            return
-        with suppress(FileNotFoundError):  # gone already, by another process
-            for entry in sorted(kept, key=lambda entry: entry.stat().st_mtime)[: len(kept) - KEPT]:
-                Path(entry.path).unlink(missing_ok=True)
+            self._cache = Cache(
+                self._server,
+                config={
+                    "CACHE_TYPE": f"{__name__}.{PackedFiles.__name__}",
+                    "CACHE_DIR": str(self._folder),
+                    "CACHE_DEFAULT_TIMEOUT": 0,
+                    "CACHE_THRESHOLD": KEPT,
+                },
+            )
+        return self._cache

@@ -30,6 +30,8 @@ def carry_out(run_id: str, settings: Settings, on_progress: Callable[[str], None
     os.nice(NICENESS)
     if settings.threads is not None:
         os.environ["OFFGRID_THREADS"] = str(settings.threads)
+    if settings.dask_scheduler is not None:
+        os.environ["OFFGRID_DASK_SCHEDULER"] = settings.dask_scheduler
     execute(run_id, Services(settings), on_progress, parent_lives=parent_watch())
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from platformdirs import user_data_path
 
+from offgrid.dask_cluster import parse_address
 from offgrid.errors import InputError
 from offgrid.memory import parse_bytes
 
@@ -60,6 +61,8 @@ class Settings:
         Threads of one search; None for all processors.
     memory_limit : str or None
         Memory of one search for what grows with the square of the rows, such as ``1.5GiB``; None for that.
+    dask_scheduler : str or None
+        Address of a Dask scheduler whose workers share the largest searches; None for this machine alone.
     secret_key : str or None
         Key for signed cookies and ids; None to keep a random one in `data_dir`.
     url_prefix : str
@@ -90,6 +93,7 @@ class Settings:
     grace_seconds: int = 300
     threads: int | None = None
     memory_limit: str | None = None
+    dask_scheduler: str | None = None
     secret_key: str | None = field(default=None, repr=False)
     url_prefix: str = "/"
     https: bool = False
@@ -144,6 +148,7 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         "slots": lambda text: _integer("OFFGRID_SLOTS", text, 1, 64),
         "threads": lambda text: _integer("OFFGRID_THREADS", text, 1, 1_024),
         "memory_limit": _size,
+        "dask_scheduler": parse_address,
         "secret_key": _secret,
         "url_prefix": _prefix,
         "https": _yes_or_no,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from offgrid.errors import InputError
 from services import logs
 from services.context import DEFAULT, Services
 from services.jobs import execute
@@ -27,6 +28,21 @@ PATIENCE = 300.0  # seconds: the first start on a machine compiles the kernels
 logger = logging.getLogger(__name__)
 _started: dict[str, subprocess.Popen[bytes]] = {}
 _started_lock = threading.Lock()
+
+
+def check_cluster(settings: Settings) -> None:
+    """Raise InputError where a Dask cluster is set that cannot be used.
+
+    A subprocess asks it: a server that forks must not have connections, nor threads of theirs.
+    """
+    if settings.dask_scheduler is None:
+        return
+    done = subprocess.run(
+        [sys.executable, "-m", "offgrid.dask_cluster"],
+        cwd=ROOT, env={**os.environ, **settings.to_environment()}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise InputError(done.stderr.strip().splitlines()[-1])
 
 
 def default_run(services: Services) -> str:

@@ -45,11 +45,14 @@ def _closest_after(layout: Any, nearest: Any, partners: Any, first: int, last: i
 
 def closest_pair(pairs: Pairs) -> tuple[float, int, int]:
     """Return the smallest squared distance between two rows and the first pair that has it."""
-    nearest = np.empty(pairs.n)
-    partners = np.empty(pairs.n, dtype=np.int64)
-    layout = pairs.in_order
-    over_rows(lambda first, last: _closest_after(layout, nearest, partners, first, last), pairs.n, pairs.n**2)
-    row = int(nearest.argmin())
+    return min(pairs.each_block(_closest_in_block))
+
+
+def _closest_in_block(pairs: Pairs, first: int, last: int) -> tuple[float, int, int]:
+    nearest = np.empty(last)
+    partners = np.empty(last, dtype=np.int64)
+    _closest_after(pairs.in_order, nearest, partners, first, last)
+    row = first + int(nearest[first:].argmin())
     return float(nearest[row]), row, int(partners[row])
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,12 @@ from offgrid.engine.threads import over_chunks, over_rows
 _STORE_FROM = 16
 
 _Floats = NDArray[np.float64]
-# Pairs in a chunk of rows, at least, and chunks, at most: a chunk is handed to a thread.
+_T = TypeVar("_T")
+# Pairs in a chunk of rows, at least: a chunk is handed to a thread. There are so many chunks at most, unless there are
+# so many rows that many machines may share them.
 _CHUNK = 300_000
 _CHUNKS = 64
+_MOST_CHUNKS, _ROWS_OF_MANY = 256, 2_000
 _NO_MATRIX = np.zeros((0, 0))
 
 
@@ -45,12 +48,12 @@ def equal_work(n: int) -> list[int]:
 
     The same for any number of threads, so that sums are added in the same order.
     """
-    chunks = min(max(n * n // (2 * _CHUNK), 1), _CHUNKS)
+    chunks = min(max(n * n // (2 * _CHUNK), 1), max(_CHUNKS, min(n // _ROWS_OF_MANY, _MOST_CHUNKS)))
     shares = np.linspace(0.0, 1.0, chunks + 1)
     return np.unique(np.round(n * (1.0 - np.sqrt(1.0 - shares))).astype(np.int64)).tolist()
 
 
-def column_buffers(partition: Partition, edges: list[int], count: int) -> list[_Floats]:
+def column_buffers(partition: Partition | Layout, edges: list[int], count: int) -> list[_Floats]:
     """Return zeros for what the rows of each chunk give to the columns after its first one.
 
     A chunk has `count` buffers of a row for each cluster that it has rows of, and a column for each column.
@@ -62,12 +65,21 @@ def column_buffers(partition: Partition, edges: list[int], count: int) -> list[_
     return buffers
 
 
-def _by_cluster(
+def by_cluster(
     columns: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return columns sorted by their clusters, and where each cluster begins."""
     offsets = np.concatenate(([0], np.cumsum(np.bincount(clusters, minlength=n_clusters))))
     return columns[np.argsort(clusters, kind="stable")], offsets
+
+
+def totals_by_cluster(values: _Floats, partition: Partition) -> _Floats:
+    """Return each cluster's totals of values of the rows of the order, (n, m), as (m, k)."""
+    # clusters side by side in the order of the rows: those that are not empty begin where they begin
+    inhabited = partition.sizes > 0
+    totals = np.zeros((values.shape[1], partition.n_clusters))
+    totals[:, inhabited] = np.add.reduceat(values, partition.offsets[:-1][inhabited]).T
+    return totals
 
 
 class Pairs:
@@ -256,7 +268,7 @@ class Pairs:
         self, columns: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters: int, t: float
     ) -> tuple[_Floats, _Floats]:
         """Return sums of exp(t L) from every row to some columns, by the columns' clusters, and their t-derivatives."""
-        order, offsets = _by_cluster(columns, clusters, n_clusters)
+        order, offsets = by_cluster(columns, clusters, n_clusters)
         return self._row_sums(self._layout(order, offsets, clusters), t, self.all_rows)
 
     def _row_sums(self, layout: Layout, t: float, rows: NDArray[np.int64]) -> tuple[_Floats, _Floats]:
@@ -269,20 +281,29 @@ class Pairs:
         return totals, slopes
 
     def symmetric_sums(self, partition: Partition, t: float) -> _Floats:
-        """Return all rows' sums and their t-derivatives, (2, n, k), from chunks of rows spread over threads."""
+        """Return all rows' sums and their t-derivatives, (2, n, k), from chunks of rows spread over threads.
+
+        To what a chunk gives to its own rows is added what all chunks give to their columns, in the chunks' order.
+        """
         layout = self.layout(partition)
-        totals, slopes = both = np.zeros((2, self.n, partition.n_clusters))
+        rows, columns = np.zeros((2, 2, self.n, partition.n_clusters))
         edges = equal_work(self.n)
-        columns = column_buffers(partition, edges, 2)
 
-        def work(chunk: int, end: int) -> None:
-            for c in range(chunk, end):
-                sums.symmetric_sums(layout, t, totals, slopes, columns[c][0], columns[c][1], edges[c], edges[c + 1])
+        def meet(edges: list[int]) -> None:
+            buffers = column_buffers(partition, edges, 2)
 
-        over_chunks(work, len(columns))
-        for first, (column_sums, column_slopes) in zip(edges, columns, strict=False):
-            sums.add_columns(layout, first, column_sums, column_slopes, totals, slopes)
-        return both
+            def work(chunk: int, end: int) -> None:
+                for c in range(chunk, end):
+                    sums.symmetric_sums(layout, t, rows[0], rows[1], *buffers[c], edges[c], edges[c + 1])
+
+            over_chunks(work, len(buffers))
+            for first, (column_sums, column_slopes) in zip(edges, buffers, strict=False):
+                sums.add_columns(layout, first, column_sums, column_slopes, columns[0], columns[1])
+
+        for begin in range(0, len(edges) - 1, _CHUNKS):
+            meet(edges[begin : begin + _CHUNKS + 1])
+        rows += columns
+        return rows
 
     def limit_sums(self, partition: Partition) -> tuple[_Floats, _Floats]:
         """Return what (1 - exp(t L)) / t and its t-derivative sum to as t -> 0, from each row to each cluster."""
@@ -304,11 +325,21 @@ class Pairs:
             sums.self_moments(layout, t, scale, moments, first, last)
 
         self._run(work, self.n, int((partition.sizes.astype(float) ** 2).sum()) // 2)
-        # clusters side by side in the order of the rows: those that are not empty begin where they begin
-        inhabited = partition.sizes > 0
-        totals = np.zeros((moments.shape[1], partition.n_clusters))
-        totals[:, inhabited] = np.add.reduceat(moments, partition.offsets[:-1][inhabited]).T
-        return totals[: order + 1]
+        return totals_by_cluster(moments, partition)[: order + 1]
+
+    def each_block(self, work: Callable[[Pairs, int, int], _T]) -> list[_T]:
+        """Return ``work(pairs, first, last)`` of blocks of rows that meet about as many pairs, each row those after it.
+
+        `work` is a function of a module, for a block may be worked on elsewhere.
+        """
+        edges = equal_work(self.n)
+        results: dict[int, _T] = {}
+
+        def work_on(chunk: int, end: int) -> None:
+            results[chunk] = work(self, edges[chunk], edges[end])
+
+        over_chunks(work_on, len(edges) - 1)
+        return [results[chunk] for chunk in range(len(edges) - 1)]
 
     def _run(self, work: Callable[[int, int], None], n_rows: int, entries: int) -> None:
         over_rows(work, n_rows, entries)
@@ -366,7 +397,7 @@ class MixedPairs(Pairs):
     ) -> tuple[_Floats, _Floats]:
         """Return sums of the kernel as `Pairs.sums_over` does."""
         both = super().sums_over(columns, clusters, n_clusters, t)
-        order, offsets = _by_cluster(columns, clusters, n_clusters)
+        order, offsets = by_cluster(columns, clusters, n_clusters)
         return self._with_fixed(*both, t, self._sums_of_fixed(order, offsets))
 
     def self_moments(self, partition: Partition, t: float, scale: float, order: int) -> _Floats:

@@ -29,6 +29,12 @@ TABLE = b"a,b\n" + b"".join(b"%d,%d\n" % (i % 9, i % 7) for i in range(40))
 HTML = {"Accept": "text/html"}
 
 
+@pytest.fixture(autouse=True)
+def _no_default_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An application that is only asked for its headers need not carry out the first page's search."""
+    monkeypatch.setattr("services.startup._start", lambda _: None)
+
+
 def server(**config: object) -> Flask:
     made = Flask(__name__)
     made.secret_key = "key"
