@@ -310,6 +310,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--log", type=Path, help="where to keep the server's log")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server is stopped too
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as server:
         lines, faults = attack(server, n_uploads=asked.uploads, n_requests=asked.requests, seed=asked.seed)
         if asked.log:
