@@ -5,7 +5,7 @@
     window.dash_clientside = Object.assign({}, window.dash_clientside);
     window.dash_clientside.offgrid = Object.assign({}, window.dash_clientside.offgrid, {
         writeRerunAddress(followed) {
-            if (followed && followed.id && window.location.pathname === "/experiments") {
+            if (followed && followed.id && window.location.pathname.endsWith("/experiments")) {
                 const query = new URLSearchParams({table: followed.table, rerun: followed.id});
                 window.history.replaceState(null, "", `${window.location.pathname}?${query}`);
             }

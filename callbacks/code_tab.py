@@ -49,7 +49,11 @@ def place_in_search(view: ResultView, index: int | None) -> int | None:
 
 def about(view: ResultView, index: int | None, file: str | None) -> str:
     """Return what has to be said of the code."""
-    told = [] if file is None else [f"It reads {file} in the folder where it is run."]
+    told = []
+    if file is not None and "." in file:
+        told.append(f"It reads {file} in the folder where it is run.")
+    elif file is not None:
+        told.append(f"The data were handed over from memory, as {file}: save them as a file, and name that one.")
     if index is not None:
         role = "recommended" if index == view.recommended else "active" if index == view.active else "first selected"
         at = words.bandwidth(view.path.records[index].sigma, view.symbol)

@@ -90,17 +90,25 @@ def _register_reruns(app: Dash, store: RerunStore) -> None:
             "found": Output(ids.rerun_part("found", ALL), "children"),
             "disabled": Output(ids.rerun_part("button", ALL), "disabled"),
             "rested": Output(ids.RERUN_POLL, "disabled"),
+            "text": Output(ids.rerun_part("text", ALL), "children"),
+            "elapsed": Output(ids.rerun_part("elapsed", ALL), "children"),
+            "bar": Output(ids.rerun_part("bar", ALL), "value"),
+            "cancel": Output(ids.rerun_part("cancel", ALL), "disabled"),
         },
         inputs={
             "followed": Input(ids.RERUN, "data"),
             "tick": Input(ids.RERUN_TICK, "data"),
             "poll": Input(ids.RERUN_POLL, "n_intervals"),
             "lines": State(ids.rerun_part("said", ALL), "id"),
+            "running": State(ids.rerun_part("text", ALL), "id"),
         },
         prevent_initial_call=True,
     )
-    def update_rerun(followed: Data, tick: Any, poll: Any, lines: list[dict[str, str]]) -> dict[str, Any]:
-        return followed_lines(store, followed or {}, [line["line"] for line in lines])
+    def update_rerun(
+        followed: Data, tick: Any, poll: Any, lines: list[dict[str, str]], running: list[dict[str, str]]
+    ) -> dict[str, Any]:
+        named = ([each["line"] for each in ids_] for ids_ in (lines, running))
+        return followed_lines(store, followed or {}, *named)
 
     app.clientside_callback(
         ClientsideFunction("offgrid", "writeRerunAddress"),
@@ -134,9 +142,11 @@ def _register_background(app: Dash, settings: Settings) -> None:
 def carry_out(rerun_id: str, settings: Settings, send: Callable[[tuple[Any, ...]], None]) -> None:
     """Carry the rerun out in this process, which is a job's. Failures end in the store and in the log."""
     from services.jobs import parent_watch
+    from services.processes import NICENESS
     from services.rerun_jobs import execute
 
-    logs.set_up(settings.log_level)
+    logs.set_up(settings.log_level, settings.log_format)
+    os.nice(NICENESS)
     if settings.threads is not None:
         os.environ["OFFGRID_THREADS"] = str(settings.threads)
     execute(rerun_id, settings, lambda: send((uuid4().hex,)), parent_watch())
@@ -185,8 +195,14 @@ def requested(store: RerunStore, table: str, line: str, runs: Any) -> dict[str, 
         return {**asked, "error": str(error)}
 
 
-def followed_lines(store: RerunStore, followed: Mapping[str, Any], lines: list[str]) -> dict[str, Any]:
-    """Return what becomes of each line of the table: only the one that is followed changes."""
+def followed_lines(
+    store: RerunStore, followed: Mapping[str, Any], lines: list[str], running: list[str]
+) -> dict[str, Any]:
+    """Return what becomes of each line of the table: only the one that is followed changes.
+
+    `running` are the lines that say already that a rerun is at work: of these only words change, and the bar, so that
+    the Cancel button stays the same one, with the focus that it may have.
+    """
     table, line = str(followed["table"]), followed.get("line")
     rerun = store.get(str(followed["id"])) if "id" in followed else None
     columns = comparison.columns(table)
@@ -197,11 +213,21 @@ def followed_lines(store: RerunStore, followed: Mapping[str, Any], lines: list[s
     else:
         view = RerunView(str(line), 0, 0, "failed", message=GONE)
     found = no_update if view.line is None else experiments_table.found_rows(view, columns)
+    stays = view.at_work and line in running
+    said = no_update if stays else experiments_table.said_rows(view, columns)
+
+    def words_for(value: Any) -> list[Any]:
+        return [value if stays and name == line else no_update for name in running]
+
     return {
-        "said": [experiments_table.said_rows(view, columns) if name == line else no_update for name in lines],
+        "said": [said if name == line else no_update for name in lines],
         "found": [found if name == line else no_update for name in lines],
         "disabled": [view.at_work] * len(lines),
         "rested": not view.at_work,
+        "text": words_for(experiments_table.running_text(view)),
+        "elapsed": words_for(experiments_table.elapsed_text(view)),
+        "bar": words_for(experiments_table.bar_value(view)),
+        "cancel": words_for(view.cancelling),
     }
 
 

@@ -38,7 +38,7 @@ def register(app: Dash, services: Services) -> None:
 def drawn_kernel(now: Seen, index: int | None) -> list[Any]:
     """Return what the tab shows at a record of the path."""
     if index is None or now.points is None or now.asked is None:
-        return kernel_tab.content(now.view, 0.0, None, None)
+        return kernel_tab.content(now.view, None, None, None)
     from offgrid.kernels import (
         kernel_named,  # with the compiler's packages, which a page without this tab can do without
     )
@@ -48,4 +48,4 @@ def drawn_kernel(now: Seen, index: int | None) -> list[Any]:
     kernel = kernel_named(search.kernel, offset=search.offset, plus=plus)
     matrix = kernel_view(kernel, now.points.X, matched_labels(now, index), sigma)
     figure = kernel_figure(matrix, scheme=now.view.scheme, narrow=now.view.narrow)
-    return kernel_tab.content(now.view, sigma, matrix, figure)
+    return kernel_tab.content(now.view, index, matrix, figure)

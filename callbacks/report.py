@@ -20,8 +20,9 @@ from layouts import clusterings_panel, flow_tab, path_panel, summary, table_pane
 from layouts.parts import DEFINITIONS, LETTERS, plain_text
 from layouts.views import ResultView, Scheme
 from offgrid.datasets.model import Points
+from offgrid.errors import InputError
 from services.context import Services
-from services.export import File, slug
+from services.export import NOTHING, File, slug
 from services.report import Drawing, Report, Table, report_html
 from services.run_settings import RunSettings, library_version
 from services.runs import Run
@@ -31,7 +32,15 @@ _SCHEMES: tuple[Scheme, Scheme] = ("light", "dark")
 
 
 def report_file(services: Services, asked: RunSettings, run: Run, points: Points, chosen: Data) -> File:
-    """Return the report of a run, with the selection that the page shows."""
+    """Return the report of a run, with the selection that the page shows.
+
+    Raises
+    ------
+    InputError
+        Where nothing has been found yet.
+    """
+    if not len(run.path):
+        raise InputError(NOTHING)
     view = result_view(services, asked, run, chosen, Look())
     now = Seen(asked, view, points)
     python, shell, about = reproduction(services, now)
@@ -63,7 +72,7 @@ def _path_note(view: ResultView) -> str:
     """Return the note and the legend of the path in one line."""
     marks = {"recommended": "diamond: recommended", "best so far": "diamond: best so far"}
     legend = [plain_text(entry) for entry in path_panel.legend(view)]
-    return ". ".join([path_panel.path_note(view), ", ".join(marks.get(text, text) for text in legend)])
+    return "; ".join(filter(None, [path_panel.path_note(view), ", ".join(marks.get(text, text) for text in legend)]))
 
 
 def _panes(services: Services, view: ResultView, asked: RunSettings, points: Points) -> list[Drawing]:
@@ -136,7 +145,7 @@ def settings_in_words(asked: RunSettings, points: Points, state: str, seconds: f
         ("Rows", words.count(points.n)),
         ("Columns", f"{columns} and {more} more" if more > 0 else columns),
         ("Labels", ", ".join(points.class_names[:20]) if points.y is not None else "none"),
-        ("Missing values", data.missing),
+        ("Missing values", "rows dropped" if data.missing == "drop" else "filled with the median"),
         ("Scaling", data.scaling),
         ("Clusters k", str(search.n_clusters)),
         ("Start partition", f"{search.init}, {words.plural(search.n_init, 'start')}, seed {search.seed}"),

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 
 from figures import words
 from layouts import ids
-from layouts.parts import help_mark
+from layouts.parts import DEFINITIONS, help_mark
 from layouts.tabs import Tab, nothing_yet
 from layouts.views import ResultView
 from offgrid.comparison import METHODS, RECOMMENDED, SEARCH, Comparison, of_path
@@ -48,7 +48,7 @@ def _table(view: ResultView, methods: Sequence[Comparison]) -> Component:
     best = [_head("Best NMI", "NMI")] if view.has_labels else []
     head = [html.Th("Method", scope="col"), html.Th(f"Its choice of {view.symbol}", scope="col")]
     head += [*agreement, _head("c-NNC of it", "c-NNC"), *best, _head("Best c-NNC", "c-NNC")]
-    head += [html.Th(text, scope="col") for text in _NUMBERS]
+    head += [_head(text, text) if text in DEFINITIONS else html.Th(text, scope="col") for text in _NUMBERS]
     body = [_row(view, one) for one in methods]
     return html.Div(
         html.Table([html.Thead(html.Tr(head)), html.Tbody(body)], className="methods"),

@@ -101,18 +101,18 @@ def address(table: str) -> str:
 
 def _aside(chosen: str) -> Component:
     return html.Aside(
-        className="contents",
+        className="paper",
         children=[
             html.Nav(
-                className="contents-list",
+                className="paper-list",
                 children=[
                     dcc.Link(
                         [
-                            html.Span(title, className="contents-title"),
-                            html.Span(subject, className="contents-subject"),
+                            html.Span(title, className="paper-title"),
+                            html.Span(subject, className="paper-subject"),
                         ],
                         href=address(table),
-                        className="contents-link contents-link-on" if table == chosen else "contents-link",
+                        className="paper-link paper-link-on" if table == chosen else "paper-link",
                     )
                     for table, (title, subject) in TITLES.items()
                 ],
@@ -142,7 +142,7 @@ def _aside(chosen: str) -> Component:
                     )
                 ],
             ),
-            html.P(PAPER, className="help contents-paper"),
+            html.P(PAPER, className="help paper-source"),
         ],
     )
 

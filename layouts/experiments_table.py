@@ -221,24 +221,24 @@ def said_rows(rerun: RerunView | None, columns: Sequence[Column]) -> list[Compon
     """Return the row that says where a rerun stands; none once it is finished."""
     if rerun is None or rerun.state == "finished":
         return []
-    span = len(columns) + 2
+    span, name = len(columns) + 2, rerun.line_name
     if not rerun.at_work:
         return [html.Tr(html.Td(html.Div(_ended(rerun), className="said", role="status"), colSpan=span))]
     line = html.Div(
         className="running-words",
         children=[
-            html.Div(running_text(rerun), className="running-text"),
-            html.Div(f"{rerun.elapsed} elapsed" if rerun.elapsed else "", className="running-elapsed"),
-            dmc.Button(
-                "Cancel", id=ids.rerun_part("cancel", rerun.line_name), variant="default", disabled=rerun.cancelling
-            ),
+            html.Div(running_text(rerun), id=ids.rerun_part("text", name), className="running-text"),
+            html.Div(elapsed_text(rerun), id=ids.rerun_part("elapsed", name), className="running-elapsed"),
+            dmc.Button("Cancel", id=ids.rerun_part("cancel", name), variant="default", disabled=rerun.cancelling),
         ],
     )
     bar = dmc.ProgressRoot(
         size=4,
         radius=2,
         children=dmc.ProgressSection(
-            value=round(100 * rerun.share, 1), **{"aria-label": "Share of the rerun done, in per cent"}
+            id=ids.rerun_part("bar", name),
+            value=bar_value(rerun),
+            **{"aria-label": "Share of the rerun done, in per cent"},
         ),
     )
     return [html.Tr(html.Td(html.Div([line, bar], className="running"), colSpan=span))]
@@ -251,6 +251,16 @@ def running_text(rerun: RerunView) -> str:
     if rerun.state == "queued":
         return rerun.doing or "Waiting for its turn"
     return rerun.doing[:1].upper() + rerun.doing[1:]
+
+
+def elapsed_text(rerun: RerunView) -> str:
+    """Return the elapsed time, empty before the start."""
+    return f"{rerun.elapsed} elapsed" if rerun.elapsed else ""
+
+
+def bar_value(rerun: RerunView) -> float:
+    """Return the bar's value, 0 to 100."""
+    return round(100 * rerun.share, 1)
 
 
 def _ended(rerun: RerunView) -> str:

@@ -16,7 +16,7 @@ from figures.flow import Step, drawn_moves, least_width
 from layouts import ids
 from layouts.clusterings_panel import GRAPH_CONFIG
 from layouts.parts import LETTERS
-from layouts.tabs import Tab, nothing_yet, save_buttons
+from layouts.tabs import Tab, figure_name, nothing_yet, save_buttons
 from layouts.views import ResultView
 
 EXPLAINED = (
@@ -36,12 +36,11 @@ def content(view: ResultView, figure: Any, found: Sequence[Step]) -> list[Compon
     if len(view.selection) < 2:
         return [nothing_yet(too_few(view))]
     graph = dcc.Graph(id=ids.tab_graph("flow"), figure=figure, config=GRAPH_CONFIG, className="flow-graph")
-    first, last = (words.bandwidth(view.path.records[view.selection[end]].sigma, view.symbol) for end in (0, -1))
     wide = html.Div(
         graph,
         className="flow-wide",
         style={"--least": f"{least_width(len(view.selection))}px"},
-        **{"data-figure": f"flow {first} to {last}"},
+        **{"data-figure": figure_name("flow", view, view.selection[0], view.selection[-1])},
     )
     drawn = drawn_moves(found)
     more = any(len(step.moves) > drawn for step in found)

@@ -184,7 +184,11 @@ def scaling_graph(table: str) -> dict[str, str]:
 
 
 def rerun_part(part: str, line: str) -> dict[str, str]:
-    """Return the id of a line's part: "button", "cancel", "said" (what a rerun says) or "found" (its figures)."""
+    """Return the id of a line's part.
+
+    "button", "said" (the row that says where a rerun stands) and "found" (the one with its figures) are always there;
+    "text", "elapsed", "bar" and "cancel" while it is at work.
+    """
     return {"type": f"rerun-{part}", "line": line}
 
 

@@ -16,7 +16,7 @@ from figures.kernel import SCALES
 from layouts import ids
 from layouts.clusterings_panel import GRAPH_CONFIG
 from layouts.parts import help_mark
-from layouts.tabs import Tab, at_select, nothing_yet, save_buttons
+from layouts.tabs import Tab, at_select, figure_name, nothing_yet, save_buttons
 from layouts.views import ResultView
 from offgrid.kernel_view import KernelView
 
@@ -29,11 +29,11 @@ def tab() -> Tab:
     return Tab("kernel", "Kernel", html.Div(id=ids.KERNEL_MATRIX, className="tab-body"), controls)
 
 
-def content(view: ResultView, sigma: float, kernel: KernelView | None, figure: Any) -> list[Component]:
-    """Return the heat map with its numbers, or why there is none. `sigma` is the bandwidth of the kernel."""
-    if kernel is None:
+def content(view: ResultView, index: int | None, kernel: KernelView | None, figure: Any) -> list[Component]:
+    """Return the heat map with its numbers, or why there is none. `index` is the record whose bandwidth it has."""
+    if kernel is None or index is None:
         return [nothing_yet(why_none(view))]
-    at = words.bandwidth(sigma, view.symbol)
+    at = words.bandwidth(view.path.records[index].sigma, view.symbol)
     graph = dcc.Graph(id=ids.tab_graph("kernel"), figure=figure, config=GRAPH_CONFIG, className="kernel-graph")
     return [
         html.P(how_it_was_made(kernel), className="tab-words"),
@@ -46,7 +46,7 @@ def content(view: ResultView, sigma: float, kernel: KernelView | None, figure: A
                     role="img",
                     **{
                         "aria-label": f"Kernel matrix at {at}, sorted by cluster",
-                        "data-figure": f"kernel {at}",
+                        "data-figure": figure_name("kernel", view, index),
                     },
                 ),
                 html.Div(_numbers(kernel, view.scheme), className="kernel-numbers"),

@@ -50,6 +50,18 @@ DEFINITIONS = {
         "Adjusted Rand index: on how many pairs of points clustering and labels agree, corrected for chance. 1 is the "
         "same partition, 0 what chance gives. No unit."
     ),
+    "Holds to": (
+        "The partition stays as it is while σ grows up to this value, where the first point changes cluster. ≤ marks a "
+        "bound: it changes by then, where the search has not looked in between."
+    ),
+    "Interval": "The range over which no point moves, on a log scale; a full bar is a factor of 100.",
+    "Points moved": "Points whose cluster differs from the partition just before, at the next smaller value found.",
+    "Smallest cluster": "Points in the smallest cluster. 0 means that a cluster is empty.",
+    "Distinct clusterings": "Different partitions among all that were found, whatever the clusters’ numbers.",
+    "Kernel passes": (
+        "Kernel entries evaluated, in units of n²: one pass looks at every pair of points once. A measure of work that "
+        "does not depend on the machine."
+    ),
     "Diagonal dominance": (
         "The share of the diagonal, each row with itself, in the sum of all entries of the kernel matrix. 1 means that "
         "no two rows are alike: nothing can move. 1 over the number of rows means that all are alike. No unit."

@@ -14,7 +14,7 @@ from dash import html
 
 from figures import words
 from layouts import ids
-from layouts.parts import DEFINITIONS, LETTERS, select
+from layouts.parts import DEFINITIONS, LETTERS, help_mark, select
 from layouts.tabs import FIRST, Tab
 from layouts.views import ResultView
 from offgrid.path import BESIDE
@@ -35,6 +35,7 @@ def tab(view: ResultView, chosen: str | None = None) -> Tab:
     chosen = chosen or default_filter(view)
     shown = rows(view, chosen)
     controls = [
+        help_mark("each column", _column_help(), class_name="table-help"),
         html.Span(count_text(view, shown), id=ids.TABLE_COUNT, className="table-count"),
         select(ids.TABLE_FILTER, FILTERS, chosen, "Rows shown", class_name="table-filter"),
     ]
@@ -159,10 +160,10 @@ def column_defs(view: ResultView) -> list[dict[str, Any]]:
         "cellClassRules": {"cell-letter-on": "params.value != ''", "cell-letter-accent": "params.data.recommended"},
     }
     sigma = _number("sigma", view.symbol, text="sigma_text", sort="asc")
-    holds = _number("holds", "Holds to", text="holds_text")
-    best = {"cellClassRules": {"cell-best": "params.data.recommended"}, "headerTooltip": DEFINITIONS["c-NNC"]}
+    holds = _number("holds", "Holds to", text="holds_text", extra=_told("Holds to"))
+    best = {"cellClassRules": {"cell-best": "params.data.recommended"}, **_told("c-NNC")}
     cost = _number("cnnc", "c-NNC", decimals=4, extra=best)
-    agree = [_number("nmi", "NMI", decimals=3, extra={"headerTooltip": DEFINITIONS["NMI"]})] if view.has_labels else []
+    agree = [_number("nmi", "NMI", decimals=3, extra=_told("NMI"))] if view.has_labels else []
     if view.narrow:
         return [letters, sigma, holds, cost, *agree]
     bar: dict[str, Any] = {
@@ -173,13 +174,22 @@ def column_defs(view: ResultView) -> list[dict[str, Any]]:
         "cellClass": "cell-bar",
         "cellStyle": {"function": "({'--bar': params.data.bar})"},
         "valueFormatter": {"function": "''"},
-        "headerTooltip": "Length of the interval over which no point moves, on a log scale",
+        **_told("Interval"),
     }
     levels = [_number("level", "Level", decimals=0)] if len(view.path.levels) > 1 else []
-    rand = [_number("ari", "ARI", decimals=3, extra={"headerTooltip": DEFINITIONS["ARI"]})] if view.has_labels else []
-    moved = _number("moved", "Points moved", decimals=0, extra={"minWidth": 104})
-    smallest = _number("smallest", "Smallest cluster", decimals=0, extra={"minWidth": 124})
+    rand = [_number("ari", "ARI", decimals=3, extra=_told("ARI"))] if view.has_labels else []
+    moved = _number("moved", "Points moved", decimals=0, extra={"minWidth": 104, **_told("Points moved")})
+    smallest = _number("smallest", "Smallest cluster", decimals=0, extra={"minWidth": 124, **_told("Smallest cluster")})
     return [letters, *levels, sigma, holds, bar, moved, cost, *agree, *rand, smallest]
+
+
+def _told(term: str) -> dict[str, str]:
+    return {"headerTooltip": DEFINITIONS[term]}
+
+
+def _column_help() -> str:
+    """Return what the columns mean, for those who cannot point at a head."""
+    return " ".join(f"{term}: {DEFINITIONS[term]}" for term in ("Holds to", "Points moved", "c-NNC", "NMI", "ARI"))
 
 
 def _number(

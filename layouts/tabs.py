@@ -5,6 +5,7 @@ Entry points: `Tab`, `panel`, and `opened`, which reads a tab's name in an addre
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,10 @@ import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
 
+from figures import words
 from layouts import ids
 from layouts.parts import select
+from layouts.views import ResultView
 
 FIRST = "table"
 # A Store for each tab but the first: its content is computed when this changes.
@@ -80,3 +83,10 @@ def save_buttons(name: str) -> Component:
 def at_select(component_id: str, label: str) -> Component:
     """Return the select of which selected clustering a tab shows; a callback fills it."""
     return select(component_id, (), "", label, class_name="tab-select")
+
+
+def figure_name(kind: str, view: ResultView, *indices: int) -> str:
+    """Return what a figure shows, as the name of the file that it is saved in."""
+    sigmas = [view.path.records[index].sigma for index in indices]
+    at = [f"{view.symbol} = {'infinity' if math.isinf(sigma) else words.sigma(sigma)}" for sigma in sigmas]
+    return f"{kind} {' to '.join(at)}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dash import no_update
 from dash.development.base_component import Component
 
 from callbacks import experiments as page_callbacks
@@ -248,14 +249,16 @@ class TestPage:
         measure, _source = again.open_line("quality", "flame", None)
         run = measure(0, lambda _share, _doing: None)
         store.append(rerun_id, owner, run)
-        during = page_callbacks.followed_lines(
-            store, {"table": "2", "id": rerun_id, "line": "flame"}, ["flame", "wine"]
-        )
+        followed = {"table": "2", "id": rerun_id, "line": "flame"}
+        during = page_callbacks.followed_lines(store, followed, ["flame", "wine"], [])
         assert during["disabled"] == [True, True]
         assert not during["rested"]
         assert "Cancel" in text_of(during["said"][0])
+        going_on = page_callbacks.followed_lines(store, followed, ["flame", "wine"], ["flame"])
+        assert going_on["said"][0] is no_update, "the Cancel button stays, with its focus"
+        assert len(going_on["text"]) == len(going_on["bar"]) == 1
         store.close(rerun_id, owner, "finished")
-        after = page_callbacks.followed_lines(store, {"table": "2", "id": rerun_id, "line": "flame"}, ["flame", "wine"])
+        after = page_callbacks.followed_lines(store, followed, ["flame", "wine"], [])
         assert after["rested"]
         assert after["said"][0] == []
         assert f"{run['methods']['dyadic']['nmi']:.3f}" in text_of(after["found"][0])
