@@ -195,6 +195,7 @@ def compare(
     if name not in METHODS:
         raise InputError(f"There is no method {name!r} to compare with: choose from {', '.join(METHODS)}.")
     from offgrid.metrics import neighbour_ranks
+    from offgrid.threading_limits import few_threads
 
     ranks = neighbour_ranks(X) if ranks is None else ranks
     tell = progress or (lambda _what, _share: None)
@@ -202,7 +203,8 @@ def compare(
         return _recommended(X, n_clusters, y, seed, ranks, tell)
     if name == BISECTION:
         return _bisection(X, n_clusters, y, init, seed, ranks, tell)
-    return _baseline(name, X, n_clusters, y, init, seed, ranks)
+    with few_threads(len(ranks.ranks[0])):
+        return _baseline(name, X, n_clusters, y, init, seed, ranks)
 
 
 def _recommended(X: ArrayLike, k: int, y: ArrayLike | None, seed: int, ranks: Any, tell: Any) -> Comparison:

@@ -25,6 +25,7 @@ from offgrid.partitions import match_labels, number_clusters
 from offgrid.path import partition_key
 from offgrid.recommendation_words import reasons
 from offgrid.spectral import kmeans_labels, spectral_labels
+from offgrid.threading_limits import few_threads
 from offgrid.validation import check_count, check_n_clusters, check_points, in_units_of, spread_of
 from offgrid.weighted import weighted_kernel_kmeans
 
@@ -246,6 +247,14 @@ def recommend_partition(
     check_count(max_rows, "max_rows", minimum=2)
     rng = check_random_state(random_state)
     rows = _rows_to_work_on(len(points), k, max_rows, rng)
+    with few_threads(len(rows)):
+        return _recommended_among(points, k, rows, rng, n_bandwidths, n_init, progress)
+
+
+def _recommended_among(
+    points: Floats, k: int, rows: Labels, rng: np.random.RandomState, n_bandwidths: int, n_init: int,
+    progress: Callable[[int, int], None] | None,
+) -> RecommendedPartition:  # fmt: skip
     kernel = RBF().on(points[rows])
     exponents = kernel.pairs.exponents()
     cost = LocalCost.among(exponents)
