@@ -6,7 +6,8 @@
     const PACE = 900; // milliseconds between two steps of Play
     const LARGE = window.matchMedia("(min-width: 1800px)"); // a projector, most likely
     const GROWTH = 1.35;
-    const seen = {lesson: null, step: 0, timer: null};
+    // `slider` is what the slider says: its own value, when it is put there from here, is no wish of anybody's.
+    const seen = {lesson: null, step: 0, slider: 0, timer: null};
 
     function last() {
         return seen.lesson ? seen.lesson.steps.length - 1 : 0;
@@ -131,7 +132,8 @@
             if (asked === "learn-play") {
                 play();
             } else if (asked === "learn-slider") {
-                if (slider !== seen.step) {
+                if (slider !== seen.slider) {
+                    seen.slider = slider;
                     pause();
                     put(slider);
                 }
@@ -141,21 +143,23 @@
             }
         },
 
-        learnDraw(lesson, step) {
+        /* The step is the one that was put last: a later key may have come while Dash told of an earlier one. */
+        learnDraw(lesson, _step) {
             if (!lesson.steps) {
                 return Array(7).fill(window.dash_clientside.no_update);
             }
             const fresh = !seen.lesson || seen.lesson.key !== lesson.key;
             seen.lesson = lesson;
-            seen.step = Math.max(0, Math.min(last(), fresh ? lesson.first : step));
             if (fresh) {
                 pause();
+                seen.step = lesson.first;
+                seen.slider = seen.step;
+                const slider = {value: seen.step, max: Math.max(last(), 1), disabled: last() === 0};
+                window.dash_clientside.set_props("learn-slider", slider);
+            } else if (seen.slider !== seen.step) {
+                seen.slider = seen.step;
+                window.dash_clientside.set_props("learn-slider", {value: seen.step});
             }
-            if (seen.step !== step) {
-                window.dash_clientside.set_props("learn-step", {data: seen.step});
-            }
-            const max = Math.max(last(), 1);
-            window.dash_clientside.set_props("learn-slider", {value: seen.step, max, disabled: last() === 0});
             writeAddress();
             window.requestAnimationFrame(() => window.requestAnimationFrame(showRow));
             const now = lesson.steps[seen.step];

@@ -13,6 +13,7 @@ from callbacks import (
     explore,
     export_menu,
     flow_tab,
+    gate,
     kernel_section,
     kernel_tab,
     learn,
@@ -29,12 +30,14 @@ from services.context import Services
 
 def register_all(app: Dash, services: Services) -> None:
     """Attach every callback and page to the application."""
+    gate.register(app)
     shell.register(app)
     explore.register(app, services)
     experiments.register(app, services.settings)
     settings_panel.register(app, services)
     kernel_section.register(app)
-    background.register(app, services.settings)
+    if services.workers is None:
+        background.register(app, services.settings)
     summary.register(app, services)
     path_panel.register(app, services)
     clusterings_panel.register(app, services)

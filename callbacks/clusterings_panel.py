@@ -208,8 +208,10 @@ def painter(
             )
 
         return draw_means
-    xy = projection.coordinates(points, axes, services.cache)
     titles = dict(projection.axis_options(points))
+    if not titles.keys() >= {*axes}:  # the axes of other data, which the page is about to change
+        axes = projection.default_axes(points)
+    xy = projection.coordinates(points, axes, services.cache)
     names = (titles[axes[0]], titles[axes[1]])
 
     def draw_points(labels: Any, k: int, *, moved: Any = None, class_names: Any = None) -> Any:

@@ -1,8 +1,8 @@
 """What is computed once for each data set, kept on disk for every process.
 
-Entry point: `DataCache`, on flask-caching's FileSystemCache under the data folder. Its files are pickles that only this
-application writes, in a folder that only its owner can enter; nothing uploaded is ever unpickled. Memory: a value is
-read whole; values over `LARGEST` bytes are not kept.
+Entry point: `DataCache`, on flask-caching's FileSystemCache under the data folder. Its files hold data and never code
+(see `services.packing`), not the pickles that such a cache writes by itself. Memory: a value is read whole; values over
+`LARGEST` bytes are not kept.
 """
 
 from __future__ import annotations
@@ -10,17 +10,38 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
+from cachelib.serializers import BaseSerializer
 from flask import Flask
 from flask_caching import Cache
+from flask_caching.backends import FileSystemCache
 
 from services.disk import shrink
+from services.packing import pack, unpack
 
 LARGEST = 200_000_000
 KEPT = 200  # values; the oldest go first
 
 T = TypeVar("T")
+
+
+class Packed(BaseSerializer):
+    """Values in the form of `services.packing`, in place of pickles."""
+
+    def dump(self, value: Any, f: IO[bytes], protocol: int = 0) -> None:  # noqa: ARG002 - as the base has it
+        """Write a value."""
+        f.write(pack(value))
+
+    def load(self, f: IO[bytes]) -> Any:
+        """Read a value."""
+        return unpack(f.read())
+
+
+class PackedFiles(FileSystemCache):
+    """flask-caching's files, packed."""
+
+    serializer = Packed()  # type: ignore[assignment]
 
 
 class DataCache:
@@ -71,7 +92,7 @@ class DataCache:
             self._cache = Cache(
                 self._server,
                 config={
-                    "CACHE_TYPE": "FileSystemCache",
+                    "CACHE_TYPE": f"{__name__}.{PackedFiles.__name__}",
                     "CACHE_DIR": str(self._folder),
                     "CACHE_DEFAULT_TIMEOUT": 0,
                     "CACHE_THRESHOLD": KEPT,

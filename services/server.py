@@ -13,29 +13,16 @@ from typing import Any
 from flask import Flask, Response, abort, jsonify, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from services import visitors
+from services import parsing, visitors
 from services.context import Services
 from services.disk import is_writable
 from services.handles import server_secret
+from services.headers import add_headers
 from services.metrics import Metrics
 from services.startup import is_ready
 from services.visitors import UPDATE_PATH
 
 LOCAL = ("127.0.0.1", "::1")
-
-POLICY = {
-    "default-src": "'self'",
-    "script-src": "'self'",
-    "style-src": "'self' 'unsafe-inline'",
-    "img-src": "'self' data: blob:",
-    "font-src": "'self' data:",
-    "worker-src": "'self' blob:",
-    "connect-src": "'self'",
-    "object-src": "'none'",
-    "base-uri": "'self'",
-    "frame-ancestors": "'none'",
-    "form-action": "'self'",
-}
 
 logger = logging.getLogger(__name__)
 
@@ -71,18 +58,7 @@ def harden(
         sentence = f"The file is larger than {limit}, the most that is taken; upload a smaller one."
         return Response(too_large(sentence), mimetype="application/json")
 
-    @server.after_request
-    def add_headers(response: Response) -> Response:
-        if response.mimetype == "text/html":
-            policy = {
-                **POLICY,
-                "script-src": " ".join(["'self'", *script_hashes()]),
-                "frame-ancestors": services.settings.frame_ancestors,
-            }
-            response.headers["Content-Security-Policy"] = "; ".join(f"{name} {value}" for name, value in policy.items())
-        response.headers.setdefault("X-Content-Type-Options", "nosniff")
-        response.headers.setdefault("Referrer-Policy", "same-origin")
-        return response
+    add_headers(server, script_hashes, services.settings.frame_ancestors)
 
     _add_operation(server, services)
 
@@ -110,11 +86,12 @@ def _add_operation(server: Flask, services: Services) -> None:
 
 def checks(services: Services) -> dict[str, bool]:
     """Return what has to hold for visitors to be served: the stores take writes, and the first page has a result."""
-    return {
+    found = {
         "disk": _holds(lambda: is_writable(services.settings.data_dir)),
         "runs": _holds(lambda: services.runs.census() is not None),
-        "first page": _holds(lambda: is_ready(services)),
     }
+    # Without a worker the first page says so: that is better than none.
+    return found if services.workers is not None else {**found, "first page": _holds(lambda: is_ready(services))}
 
 
 def _holds(check: Callable[[], bool]) -> bool:
@@ -140,6 +117,7 @@ def warm(server: Flask, prefix: str = "/") -> None:
     Dash registers its pages and the component libraries' files with the first request. A second request meanwhile gets
     a page without them: it stays blank, or complains of callbacks without components.
     """
+    parsing.prepare()
     client = server.test_client()
     for path in ("", "_dash-layout", "_dash-dependencies"):
         client.get(f"{prefix}{path}")

@@ -10,12 +10,11 @@ import io
 import zipfile
 import zlib
 
-from offgrid.datasets.limits import MB, Limits, megabytes
+from offgrid.datasets.limits import MB, Limits
 from offgrid.errors import InputError
 
 _CHUNK = MB
 _MAX_MEMBERS = 10_000
-_MAX_RATIO = 1_000  # deflate reaches 1,032 on zeros; tables of numbers stay below 100
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError, KeyError)
 
 
@@ -34,11 +33,7 @@ def open_archive(content: bytes, name: str, limits: Limits) -> zipfile.ZipFile:
             raise InputError(f"{name} is encrypted: save it without a password.")
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise InputError(f"{name} is compressed in an unusual way: save it with ordinary zip compression.")
-        if member.file_size > 10 * MB and member.file_size > _MAX_RATIO * max(member.compress_size, 1):
-            raise InputError(
-                f"{name} would unpack {megabytes(member.compress_size)} to {megabytes(member.file_size)}, "
-                "which no table does: save it again."
-            )
+        limits.check_ratio(name, member.compress_size, member.file_size)
     return archive
 
 

@@ -130,7 +130,7 @@ def _array(content: bytes, name: str, what: str, limits: Limits, use: str) -> ND
     limits.check_unpacked(math.prod(shape) * dtype.itemsize)
     try:
         array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False, max_header_size=_MAX_HEADER)
-    except (ValueError, OSError, EOFError, TypeError, MemoryError) as error:
+    except (ValueError, OSError, EOFError, TypeError) as error:
         raise InputError(f"{what} is damaged: it is shorter than its header says; save it again.") from error
     return array
 

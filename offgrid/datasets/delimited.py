@@ -268,11 +268,12 @@ def unique_names(names: Sequence[str] | None, width: int) -> tuple[tuple[str, ..
     result: list[str] = []
     twice: list[str] = []
     seen: set[str] = set()
+    numbers: dict[str, int] = {}  # the next to try, so that one name in every column costs no more than many names
     for i, name in enumerate(cleaned):
-        base = name or f"column {i + 1}"
-        new, number = base, 2
+        base = new = name or f"column {i + 1}"
         while new in seen or (new != name and new in taken):
-            new, number = f"{base} ({number})", number + 1
+            numbers[base] = numbers.get(base, 1) + 1
+            new = f"{base} ({numbers[base]})"
         if name and new != name:
             twice.append(name)
         seen.add(new)

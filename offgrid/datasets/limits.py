@@ -18,6 +18,8 @@ MB = 1_000_000
 MAX_BYTES = 50 * MB
 MAX_COLUMNS = 4096
 MAX_CELLS = 25_000_000
+MAX_RATIO = 1_000  # deflate reaches 1,032 on zeros; tables of numbers stay below 100
+SMALL = 10 * MB  # whatever it is unpacked from
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,13 @@ class Limits:
             raise InputError(
                 f"The file unpacks to more than {megabytes(self.unpacked_bytes)}, the most that is allowed: "
                 "take a sample of its rows."
+            )
+
+    def check_ratio(self, name: str, packed: int, unpacked: int) -> None:
+        """Refuse what unpacks to out of all proportion."""
+        if unpacked > SMALL and unpacked > MAX_RATIO * max(packed, 1):
+            raise InputError(
+                f"{name} would unpack {megabytes(packed)} to {megabytes(unpacked)}, which no table does: save it again."
             )
 
     def check_shape(self, n_rows: int, n_columns: int) -> None:

@@ -30,9 +30,9 @@ def read_parquet(content: bytes, name: str, limits: Limits) -> tuple[list[Column
         raise InputError(f"{name} is encrypted: save it without encryption.")
     try:
         return _read(pa, pq, content, name, limits)
-    except InputError:
+    except (InputError, MemoryError):
         raise
-    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise InputError(
             f"{name} cannot be read as Parquet: it is damaged, or something else; save it again."
         ) from error
@@ -43,7 +43,9 @@ def _read(pa: Any, pq: Any, content: bytes, name: str, limits: Limits) -> tuple[
     meta = pq.ParquetFile(pa.BufferReader(content), **options)
     schema = meta.schema_arrow
     limits.check_shape(meta.metadata.num_rows, len(schema))
-    limits.check_unpacked(sum(meta.metadata.row_group(i).total_byte_size for i in range(meta.metadata.num_row_groups)))
+    unpacked = sum(meta.metadata.row_group(i).total_byte_size for i in range(meta.metadata.num_row_groups))
+    limits.check_unpacked(unpacked)
+    limits.check_ratio(name, len(content), unpacked)
     texts = [field.name for field in schema if _is_text(pa, field.type)]
     usable = [field.name for field in schema if field.name in texts or _is_number(pa, field.type)]
     twice = next((column for column, count in Counter(schema.names).items() if count > 1), None)

@@ -67,6 +67,12 @@ def read_table(
         return reader(content, name, limits)
     except InputError:
         raise
+    except MemoryError as error:
+        logger.warning("reading %r took too much memory", name, exc_info=True)
+        raise InputError(
+            f"{name} takes more memory to read than there is: it is damaged, or too large; save it again, or take a "
+            "sample of its rows."
+        ) from error
     except Exception as error:  # parsers raise whatever they like: a sentence for people, a trace in the log
         logger.warning("reading %r failed", name, exc_info=True)
         raise InputError(f"{name} cannot be read as {ending[1:].upper()}: it is damaged; save it again.") from error

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pickle
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from offgrid.datasets import load
 from offgrid.datasets.model import Points
 from services import projection
-from services.cache import LARGEST, DataCache
+from services.cache import KEPT, LARGEST, DataCache
 from services.context import Services
 from services.points import DataSpec
 from services.settings import Settings
@@ -57,6 +59,33 @@ def test_a_removed_folder_or_a_damaged_file_is_no_failure(tmp_path: Path) -> Non
     assert cache.get_or_make("kind", "hash", make) == "made"
     assert cache.get_or_make("kind", "hash", make) == "made"
     assert make.calls == 3
+
+
+def test_a_value_that_cannot_be_kept_is_made_each_time(tmp_path: Path) -> None:
+    cache, make = DataCache(tmp_path / "cache"), Counter({1, 2})
+    for _ in range(2):
+        assert cache.get_or_make("kind", "hash", make) == {1, 2}
+    assert make.calls == 2
+
+
+def test_no_more_values_are_kept_than_are_allowed(tmp_path: Path) -> None:
+    cache, make = DataCache(tmp_path / "cache"), Counter()
+    for i in range(KEPT + 20):
+        cache.get_or_make("kind", str(i), make)
+    assert len(list((tmp_path / "cache").iterdir())) <= KEPT + 2, "the values, their count, and one over"
+    cache.get_or_make("kind", str(KEPT + 19), make)
+    assert make.calls == KEPT + 20, "the newest is still there"
+
+
+def test_a_pickle_in_a_value_s_place_is_not_loaded(tmp_path: Path) -> None:
+    class Boom:
+        def __reduce__(self) -> Any:
+            return (pytest.fail, ("unpickled",))
+
+    cache, make = DataCache(tmp_path / "cache"), Counter()
+    cache.get_or_make("kind", "hash", make)
+    next((tmp_path / "cache").iterdir()).write_bytes(pickle.dumps(Boom()))
+    assert cache.get_or_make("kind", "hash", make) == "made"
 
 
 def test_only_the_owner_can_enter_the_cache(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def text_of(component: Any) -> str:
 
 def declared() -> set[str]:
     """Return the ids of the Explore page."""
-    names = [name for name in vars(ids) if name.isupper() and not name.startswith("LEARN_")]
+    names = [name for name in vars(ids) if name.isupper() and not name.startswith(("LEARN_", "RERUN"))]
     return {value for name in names if isinstance(value := getattr(ids, name), str)}
 
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from offgrid.datasets import load
+from offgrid.datasets import load, read_table
 from offgrid.errors import InputError
 from services.points import DataSpec, load_points, propose
 from services.uploads import UploadStore
@@ -17,7 +17,7 @@ CSV = b"a,b,label\n" + b"".join(b"%d,%d,%d\n" % (i, i * i, i % 3) for i in range
 
 @pytest.fixture
 def store(tmp_path):
-    return UploadStore(tmp_path)
+    return UploadStore(tmp_path, read=read_table)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import time
 import numpy as np
 import pytest
 
-from offgrid.datasets import load
+from offgrid.datasets import load, read_table
 from offgrid.errors import InputError
+from services.parsing import read_guarded
 from services.uploads import GONE, UploadStore
 
 CSV = "id,a,b,kind,when,label\n" + "".join(
@@ -22,7 +23,8 @@ CSV = "id,a,b,kind,when,label\n" + "".join(
 
 @pytest.fixture
 def store(tmp_path):
-    return UploadStore(tmp_path / "uploads", max_rows=100, max_bytes=1_000_000)
+    """A store that reads in this process: quicker, and the same (see test_parsing)."""
+    return UploadStore(tmp_path / "uploads", max_rows=100, max_bytes=1_000_000, read=read_table)
 
 
 def listed(store):
@@ -77,6 +79,10 @@ def test_folders_in_a_file_s_name_are_dropped(store, filename):
     upload = store.save(filename, CSV.encode())
     assert upload.filename == "a.csv"
     assert listed(store) == [upload.id]
+
+
+def test_a_store_reads_in_a_process_with_limits_unless_told_otherwise(tmp_path):
+    assert UploadStore(tmp_path)._read_file is read_guarded
 
 
 def test_ids_cannot_be_guessed(store):

@@ -29,6 +29,12 @@ TABLE = b"a,b\n" + b"".join(b"%d,%d\n" % (i % 9, i % 7) for i in range(40))
 HTML = {"Accept": "text/html"}
 
 
+@pytest.fixture(autouse=True)
+def _no_default_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An application that is only asked for its headers need not carry out the first page's search."""
+    monkeypatch.setattr("services.startup._start", lambda _: None)
+
+
 def server(**config: object) -> Flask:
     made = Flask(__name__)
     made.secret_key = "key"
@@ -179,7 +185,11 @@ def test_an_upload_that_a_search_needs_stays(tmp_path: Path, size: int) -> None:
 
 def test_a_full_disk_refuses_an_upload_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = UploadStore(tmp_path / "uploads")
-    monkeypatch.setattr("numpy.save", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
     with pytest.raises(InputError, match="no room for another file now"):
         store.save("t.csv", TABLE)
     assert list(store.folder.iterdir()) == []
