@@ -9,8 +9,8 @@
 FROM python:3.11-slim AS packages
 RUN python -m venv /opt/venv
 WORKDIR /build
-COPY requirements.txt ./
-RUN /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check -r requirements.txt
+COPY requirements.txt requirements-redis.txt ./
+RUN /opt/venv/bin/pip install --no-cache-dir --disable-pip-version-check -r requirements-redis.txt
 
 FROM python:3.11-slim
 ENV PATH=/opt/venv/bin:$PATH \

@@ -1,6 +1,6 @@
 # Two commands matter: `make run` serves the dashboard, `make test` checks everything. `make help` lists the rest.
 # Needs python3 (3.11 or newer) with its venv module, and make; `make test` also needs Chromium, and fetches
-# Debian's when it may. Everything else goes into $(VENV). Variables: PYTHON, VENV, OFFGRID_* (see README.md).
+# Debian's when it may; it skips what needs redis-server where there is none and it may not fetch it. Everything else goes into $(VENV). Variables: PYTHON, VENV, OFFGRID_* (see README.md).
 
 VENV ?= .venv
 PYTHON ?=
@@ -16,15 +16,18 @@ export PIP_NO_INPUT := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test unit check audit format install install-dev warm browser clean
+.PHONY: help run worker test unit check audit format install install-redis install-dev warm browser redis clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: install warm ## install what is needed and serve the dashboard on http://127.0.0.1:8050
 	@exec $(python) app.py
 
-test: install-dev warm browser check ## install what is needed, then every check and every test
+worker: install-redis warm ## carry out searches for the servers that share the Redis server in OFFGRID_REDIS_URL
+	@exec $(python) -m services.worker
+
+test: install-dev warm browser redis check ## install what is needed, then every check and every test
 	@$(python) -m pytest $(PYTEST_ARGS)
 
 unit: install-dev warm check ## the checks, and the tests that need no browser
@@ -52,6 +55,8 @@ format: install-dev ## let ruff mend what it can
 	@$(python) -m ruff format .
 
 install: $(VENV)/.requirements ## the virtual environment with requirements.txt
+
+install-redis: $(VENV)/.requirements-redis ## the same with requirements-redis.txt
 
 install-dev: $(VENV)/.requirements-dev ## the same with requirements-dev.txt
 
@@ -84,7 +89,12 @@ $(VENV)/.requirements: requirements.txt | $(VENV)/bin/pip
 	@$(python) -m pip install -qq -r requirements.txt
 	@touch $@
 
-$(VENV)/.requirements-dev: requirements-dev.txt $(VENV)/.requirements
+$(VENV)/.requirements-redis: requirements-redis.txt $(VENV)/.requirements
+	@echo "Installing requirements-redis.txt"
+	@$(python) -m pip install -qq -r requirements-redis.txt
+	@touch $@
+
+$(VENV)/.requirements-dev: requirements-dev.txt requirements-redis.txt $(VENV)/.requirements
 	@echo "Installing requirements-dev.txt"
 	@$(python) -m pip install -qq -r requirements-dev.txt
 	@touch $@
@@ -108,3 +118,15 @@ browser:
 	echo "Installing Chromium for the browser tests"; \
 	$$root apt-get -qq -o Acquire::Retries=3 update; \
 	$$root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3 install --yes --no-install-recommends chromium fonts-liberation >/dev/null
+
+redis:
+	@set -e; \
+	if command -v redis-server >/dev/null; then exit 0; fi; \
+	root=""; \
+	if [ "$$(id -u)" -ne 0 ]; then root="sudo -n"; fi; \
+	if ! command -v apt-get >/dev/null || ! $$root true 2>/dev/null; then \
+	    echo "No redis-server here, and it cannot be installed without apt-get as root: the tests that need it are skipped."; exit 0; \
+	fi; \
+	echo "Installing redis-server for the tests of many machines"; \
+	$$root apt-get -qq -o Acquire::Retries=3 update; \
+	$$root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get -qq -o Acquire::Retries=3 install --yes --no-install-recommends redis-server >/dev/null

@@ -63,8 +63,9 @@ def create_app(settings: Settings | None = None) -> Dash:
     settings = settings or from_environment(os.environ)
     logs.set_up(settings.log_level, settings.log_format)
     prepare_data_dir(settings)
-    _start_jobs_from_a_clean_process()
     services = Services(settings)
+    if services.workers is None:
+        _start_jobs_from_a_clean_process()
     app = Dash(
         __name__,
         use_pages=True,
@@ -76,7 +77,7 @@ def create_app(settings: Settings | None = None) -> Dash:
         index_string=INDEX.replace(PLOTLY, f"{settings.url_prefix}{PLOTLY}"),
         assets_ignore=r"^plotly\.min\.js$",
         include_pages_meta=False,
-        background_callback_manager=JobManager(services),
+        background_callback_manager=JobManager(services) if services.workers is None else None,
         on_error=show_failure,
         meta_tags=[{"name": "description", "content": "The bandwidths at which kernel k-means changes its mind"}],
         add_log_handler=False,
@@ -146,11 +147,13 @@ class JobManager(DiskcacheManager):
                 self.handle.delete(key)
 
 
-def keep_house(server: Any, settings: Settings, lives: Callable[[], bool] = lambda: True) -> Keeper:
-    """Make this process ready for visitors, then begin to keep house over the data folder."""
+def keep_house(server: Any, settings: Settings, lives: Callable[[], bool] = lambda: True) -> Keeper | None:
+    """Make this process ready for visitors, then begin to keep house over the data folder. Workers do it themselves."""
     warm(server, settings.url_prefix)
-    processes.warm()
     services = Services(settings)
+    if services.workers is not None:
+        return None
+    processes.warm()
     manager = JobManager(services)
     keeper = Keeper(services, lambda run_id: processes.launch(run_id, settings), [manager.sweep], lives)
     keeper.start()
@@ -183,7 +186,8 @@ def main() -> int:
     except KeyboardInterrupt:
         sys.stderr.write("Stopped. Searches under way go on when it is started again.\n")
     finally:
-        keeper.stop()
+        if keeper is not None:
+            keeper.stop()
         processes.stop_all()
     return 0
 

@@ -36,7 +36,8 @@ def register_all(app: Dash, services: Services) -> None:
     experiments.register(app, services.settings)
     settings_panel.register(app, services)
     kernel_section.register(app)
-    background.register(app, services.settings)
+    if services.workers is None:
+        background.register(app, services.settings)
     summary.register(app, services)
     path_panel.register(app, services)
     clusterings_panel.register(app, services)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from uuid import uuid4
+from uuid import NAMESPACE_OID, uuid5
 
 from dash import no_update, set_props
 from plotly.utils import PlotlyJSONEncoder  # type: ignore[import-untyped]
@@ -19,10 +19,12 @@ from services.logs import describe
 
 
 def notification(title: str, sentence: str) -> list[dict[str, Any]]:
-    """Return what `NOTIFICATIONS.sendNotifications` takes, for one message that stays until it is closed."""
-    return [
-        {"action": "show", "id": uuid4().hex, "title": title, "message": sentence, "color": "red", "autoClose": False}
-    ]
+    """Return what `NOTIFICATIONS.sendNotifications` takes, for one message that stays until it is closed.
+
+    The same message is shown once, however often it is sent: a page that follows a search asks every second.
+    """
+    name = uuid5(NAMESPACE_OID, f"{title} {sentence}").hex
+    return [{"action": "show", "id": name, "title": title, "message": sentence, "color": "red", "autoClose": False}]
 
 
 def show_failure(error: Exception) -> Any:

@@ -91,9 +91,10 @@ def drawn_run(services: Services, run_data: Data, shown: Data) -> Run | None:
 def carried_out(services: Services, run_id: str) -> Any:
     """Return what `CARRY_OUT` takes for a run that may have a process now, `no_update` for any other.
 
-    What has to wait is carried out by the keeper when its turn comes, with a page or without.
+    What has to wait is carried out by the keeper when its turn comes, with a page or without. Where there are workers,
+    all runs are theirs.
     """
-    if run_id not in services.runs.startable(services.settings.slots):
+    if services.workers is not None or run_id not in services.runs.startable(services.settings.slots):
         return no_update
     return {"id": run_id, "nonce": uuid4().hex}
 
@@ -134,6 +135,7 @@ def result_view(
     index, reason = recommended_of(run.path, compared.get(RECOMMENDED))
     selection, active = selection_of(chosen, run.path, index, growing=run.active)
     now = run.progress
+    slots = services.slots if run.state == "queued" else 0
     return ResultView(
         **heading,
         state=run.state,
@@ -143,7 +145,8 @@ def result_view(
         selection=selection,
         active=active,
         message=run.message,
-        queue_place=_place_shown(services, run),
+        queue_place=_place_shown(services, run, slots),
+        workers_missing=run.state == "queued" and not slots,
         follows=own.follows,
         pinned=own.pinned,
         others=own.others,
@@ -169,9 +172,9 @@ def recommended_of(path: BandwidthPath, recommendation: Comparison | None) -> tu
     return (None, "") if best is None else (best.index, best.reason)
 
 
-def _place_shown(services: Services, run: Run) -> int | None:
+def _place_shown(services: Services, run: Run, slots: int) -> int | None:
     """Return the place in the queue, None for what is about to start."""
-    about_to_start = run.state == "queued" and run.id in services.runs.startable(services.settings.slots)
+    about_to_start = run.state == "queued" and run.id in services.runs.startable(slots)
     return None if about_to_start else run.place
 
 

@@ -20,6 +20,7 @@ from layouts.parts import icon, unbroken
 from layouts.views import ResultView
 from offgrid.selection import recommend
 
+NO_WORKER = "No worker is there to carry the search out; it starts when one comes"
 POLL_MS = 1000
 POLL_WAITING_MS = 3000
 
@@ -131,6 +132,8 @@ def bar_value(view: ResultView) -> float:
 
 def running_text(view: ResultView) -> str:
     """Return what is happening ("Level 1 of 2, σ = 1.83, 12 clusterings so far"), or the place in the queue."""
+    if view.state == "queued" and view.workers_missing:
+        return NO_WORKER
     if view.state == "queued":
         return "Starting" if view.queue_place is None else f"Place {view.queue_place} in the queue"
     if view.beside:

@@ -81,10 +81,11 @@ class ResultView:
     `message` is the run's own sentence for people (why it failed), `alert` one about the address that was opened.
     `follows` says whether the run is one of this visitor's, `others` how many share it while it is under way.
     `selection` holds indices into the path in the order of their bandwidths; `active` is the one the arrow keys walk
-    from. `sigma` is how far the search is and `share` the part of the log range covered, or of `beside`, what is done
-    beside the search once that is over. `symbol` is what the searched parameter is called, and `far_end`
-    says in two lines what lies at the end of the path. `compared` has what the
-    methods beside the search found, by name; the choice of the one that recommends is the path's last record.
+    from. `workers_missing` says that nobody is there to carry out a queued run. `sigma` is how far the search is and
+    `share` the part of the log range covered, or of `beside`, what is done beside the search once that is over.
+    `symbol` is what the searched parameter is called, and `far_end` says in two lines what lies at the end of the path.
+    `compared` has what the methods beside the search found, by name; the choice of the one that recommends is the
+    path's last record.
     """
 
     title: str = ""
@@ -99,6 +100,7 @@ class ResultView:
     message: str = ""
     alert: str = ""
     queue_place: int | None = None
+    workers_missing: bool = False
     follows: bool = True
     pinned: bool = False
     others: int = 0

@@ -15,15 +15,11 @@ from typing import TYPE_CHECKING
 from offgrid.datasets import load
 from offgrid.datasets.model import Points
 from offgrid.errors import InputError
-from services.cache import DataCache
-from services.comparisons import ComparisonStore
-from services.handles import Handles, server_secret
-from services.points import UPLOAD, DataSpec, load_points
-from services.run_model import SEEN_EVERY
+from services.points import DataSpec, load_points
 from services.run_settings import RunSettings, SearchSettings, comparison_key, content_key
-from services.runs import RunStore
 from services.settings import Settings
-from services.uploads import Upload, UploadStore
+from services.stores import RedisStores, Stores, open_stores
+from services.uploads import Upload
 
 if TYPE_CHECKING:
     from offgrid.comparison import Comparison
@@ -38,30 +34,28 @@ BY_ITSELF = "auto"  # the label column that was recognised
 
 
 class Services:
-    """Store of runs, uploads and caches over one data folder. Opening it touches no file."""
+    """Store of runs, uploads and caches. Opening it touches no file and no server.
 
-    def __init__(self, settings: Settings) -> None:
+    Attributes
+    ----------
+    workers : Workers or None
+        The workers that carry runs out; None where the web server starts processes for that.
+    """
+
+    def __init__(self, settings: Settings, stores: Stores | None = None) -> None:
+        stores = stores or open_stores(settings)
         self.settings = settings
-
-        def secret() -> str:
-            return server_secret(settings)
-
-        seen_every = min(SEEN_EVERY, settings.grace_seconds / 4)
-        self.runs = RunStore(settings.data_dir, handles=Handles("run", secret), seen_every=seen_every)
-        self.comparisons = ComparisonStore(settings.data_dir)
-        self.uploads = UploadStore(
-            settings.data_dir / "uploads",
-            max_rows=settings.max_rows,
-            max_bytes=settings.max_upload_bytes,
-            handles=Handles("upload", secret),
-            room=settings.uploads_mb * 1e6,
-            visitor_room=settings.uploads_per_visitor_mb * 1e6,
-            in_use=self._uploads_in_use,
-        )
-        self.cache = DataCache(settings.data_dir / "cache")
+        self.runs, self.uploads, self.cache = stores.runs, stores.uploads, stores.cache
+        self.comparisons = stores.comparisons
+        self.workers = stores.workers if isinstance(stores, RedisStores) else None
         self._points: OrderedDict[DataSpec, Points] = OrderedDict()
         self._uploads: OrderedDict[str, Upload] = OrderedDict()
         self._lock = Lock()
+
+    @property
+    def slots(self) -> int:
+        """Return how many searches may run at once; 0 where no worker is there."""
+        return self.settings.slots if self.workers is None else sum(self.workers.alive().values())
 
     def points(self, spec: DataSpec) -> Points:
         """Return the points of a search, kept for the next time.
@@ -186,10 +180,6 @@ class Services:
         """Count everything as used now: the clock was set."""
         self.runs.rebase()
         self.uploads.rebase()
-
-    def _uploads_in_use(self) -> set[str]:
-        """Return the ids of uploads that searches under way need."""
-        return {source.removeprefix(UPLOAD) for source in self.runs.active_sources() if source.startswith(UPLOAD)}
 
     def comparison_keys(self, asked: RunSettings) -> dict[str, str]:
         """Return the key of each method that is carried out beside the search, by name."""

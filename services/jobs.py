@@ -14,10 +14,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import multiprocess
 
@@ -28,8 +28,11 @@ from services.context import Services
 from services.disk import is_full
 from services.logs import about_run, describe
 from services.run_settings import SearchSettings
-from services.runs import LostRun, Progress, Run, RunStore
+from services.runs import LostRun, Progress, Run
 from services.slots import take
+
+if TYPE_CHECKING:
+    from services.stores import Runs
 
 BEAT = 1.0  # seconds between heartbeats
 SLOT_PATIENCE = 0.2  # seconds between two tries for a slot
@@ -71,6 +74,7 @@ def execute(
     services: Services,
     on_progress: OnProgress | None = None,
     *,
+    owner: str | None = None,
     build: Build = build_search,
     parent_lives: Callable[[], bool] | None = None,
 ) -> None:
@@ -84,19 +88,23 @@ def execute(
     services : Services
     on_progress : callable, optional
         Called with the store's `version` of the run after every record and every heartbeat.
+    owner : str, optional
+        The run's token, where it was claimed together with a slot; else it is claimed here, and waits for a slot.
     build : callable, optional
         Makes the search from its settings.
     parent_lives : callable, optional
         Where it returns False, the process is ended at once, with the run left to be resumed. None to watch nothing.
     """
     runs = services.runs
-    owner = runs.claim(run_id)
+    has_slot = owner is not None
+    owner = owner or runs.claim(run_id)
     if owner is None:
         return
     heart = Heart(runs, run_id, owner, on_progress, parent_lives)
+    slots, count = services.settings.data_dir / "slots", services.settings.slots
     with about_run(run_id):
         try:
-            with heart.beating():
+            with heart.beating(), nullcontext() if has_slot else _slot(slots, count, heart):
                 _carry_out(services, run_id, owner, heart, build)
         except Stopped:
             if heart.cancelled:
@@ -132,25 +140,24 @@ def _close(close: Callable[..., None], run_id: str, owner: str, *values: str) ->
 
 def _carry_out(services: Services, run_id: str, owner: str, heart: Heart, build: Build) -> None:
     runs = services.runs
-    with _slot(services.settings.data_dir / "slots", services.settings.slots, heart):
-        runs.start(run_id, owner)
-        heart.tell()
-        run = runs.get(run_id)
-        if run is None:
-            raise LostRun(run_id)
-        if services.key(run.settings) != run.key:
-            raise InputError("The data or the library have changed since this run began; run the search again.")
-        logger.info("searching, after %d values found before", len(run.path))
-        points, search = services.points(run.settings.data), build(run.settings.search)
-        heart.watch(search)
-        with heart.interruptible():
-            ranks = services.ranks(run.settings.data)
-            records = search.iter_path(points.X, points.y, resume=run.path.records, ranks=ranks)
-        _find(runs, run, owner, heart, search, records)
-        runs.set_ends(run_id, owner, search.ends_)
-        _compare(services, run, points, ranks, heart)
-        runs.finish(run_id, owner, search.ends_)
-        logger.info("finished")
+    runs.start(run_id, owner)
+    heart.tell()
+    run = runs.get(run_id)
+    if run is None:
+        raise LostRun(run_id)
+    if services.key(run.settings) != run.key:
+        raise InputError("The data or the library have changed since this run began; run the search again.")
+    logger.info("searching, after %d values found before", len(run.path))
+    points, search = services.points(run.settings.data), build(run.settings.search)
+    heart.watch(search)
+    with heart.interruptible():
+        ranks = services.ranks(run.settings.data)
+        records = search.iter_path(points.X, points.y, resume=run.path.records, ranks=ranks)
+    _find(runs, run, owner, heart, search, records)
+    runs.set_ends(run_id, owner, search.ends_)
+    _compare(services, run, points, ranks, heart)
+    runs.finish(run_id, owner, search.ends_)
+    logger.info("finished")
 
 
 def _compare(services: Services, run: Run, points: Points, ranks: Any, heart: Heart) -> None:
@@ -184,7 +191,7 @@ def _carry_out_beside(name: str, search: SearchSettings, points: Points, ranks: 
         return Comparison.failed(name, describe(error, title))
 
 
-def _find(runs: RunStore, run: Run, owner: str, heart: Heart, search: Any, records: Iterator[Any]) -> None:
+def _find(runs: Runs, run: Run, owner: str, heart: Heart, search: Any, records: Iterator[Any]) -> None:
     """Move the records from the search to the store, one by one."""
     bound_told = False
     with closing(records):  # type: ignore[type-var]
@@ -211,7 +218,7 @@ class Heart:
 
     def __init__(
         self,
-        runs: RunStore,
+        runs: Runs,
         run_id: str,
         owner: str,
         on_progress: OnProgress | None,

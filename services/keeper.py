@@ -103,6 +103,10 @@ class Keeper:
             if taken:
                 logger.info("%d searches that another server has left are queued again", taken)
         self._carry_on(office, now)
+        self._make_rounds(office, now)
+
+    def _make_rounds(self, office: Office, now: float) -> None:
+        """Look after what is due from time to time."""
         if now - office.patrolled >= min(PATROL, self._services.settings.grace_seconds / 4):
             office.patrolled = now
             self._end_abandoned(office, now)

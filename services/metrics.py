@@ -48,7 +48,7 @@ class StoreCollector(Collector):
         free = shutil.disk_usage(settings.data_dir).free
         yield from (runs, ended, disk)
         yield GaugeMetricFamily("offgrid_disk_free_bytes", "Room left on the disk of the data folder.", free)
-        yield GaugeMetricFamily("offgrid_slots", "Searches that may run at once.", settings.slots)
+        yield GaugeMetricFamily("offgrid_slots", "Searches that may run at once.", self._services.slots)
         yield GaugeMetricFamily("offgrid_slots_in_use", "Searches that run.", census.states.get("running", 0))
         yield GaugeMetricFamily("offgrid_queue_length", "Searches that wait.", census.states.get("queued", 0))
         yield CounterMetricFamily("offgrid_search_seconds", "Seconds spent searching.", census.seconds)

@@ -14,7 +14,7 @@ from offgrid.datasets.registry import load
 from offgrid.errors import InputError
 
 if TYPE_CHECKING:
-    from services.uploads import UploadStore
+    from services.upload_keeping import Uploads
 
 BUILTIN = "builtin:"
 UPLOAD = "upload:"
@@ -88,7 +88,7 @@ class DataSpec:
         return cls(**values)
 
 
-def propose(source: str, uploads: UploadStore) -> tuple[DataSpec, int | None]:
+def propose(source: str, uploads: Uploads) -> tuple[DataSpec, int | None]:
     """Return what is proposed for a source, and the number of clusters, None without labels.
 
     Raises
@@ -104,7 +104,7 @@ def propose(source: str, uploads: UploadStore) -> tuple[DataSpec, int | None]:
     return DataSpec(source, missing=table.missing, scaling=table.scaling), table.k
 
 
-def load_points(spec: DataSpec, uploads: UploadStore) -> Points:
+def load_points(spec: DataSpec, uploads: Uploads) -> Points:
     """Return the points that a description stands for.
 
     Raises

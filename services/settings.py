@@ -6,6 +6,7 @@ capitals. A bad value raises `InputError` with one sentence.
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import re
 from collections.abc import Callable, Mapping
@@ -65,6 +66,8 @@ class Settings:
         Address of a Dask scheduler whose workers share the largest searches; None for this machine alone.
     secret_key : str or None
         Key for signed cookies and ids; None to keep a random one in `data_dir`.
+    redis_url : str or None
+        Redis server that web servers and workers share; None to keep everything in `data_dir`, with no other server.
     url_prefix : str
         Path below which everything is served, from a slash to a slash.
     https : bool
@@ -95,6 +98,7 @@ class Settings:
     memory_limit: str | None = None
     dask_scheduler: str | None = None
     secret_key: str | None = field(default=None, repr=False)
+    redis_url: str | None = field(default=None, repr=False)
     url_prefix: str = "/"
     https: bool = False
     metrics_token: str | None = field(default=None, repr=False)
@@ -150,6 +154,7 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
         "memory_limit": _size,
         "dask_scheduler": parse_address,
         "secret_key": _secret,
+        "redis_url": _redis_url,
         "url_prefix": _prefix,
         "https": _yes_or_no,
         "metrics_token": str,
@@ -163,6 +168,8 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
             f"OFFGRID_UPLOADS_PER_VISITOR_MB is {settings.uploads_per_visitor_mb:g}, more than all uploads may take "
             f"together (OFFGRID_UPLOADS_MB is {settings.uploads_mb:g}); give less, or raise the other."
         )
+    if settings.redis_url is not None and settings.secret_key is None:
+        raise InputError("OFFGRID_REDIS_URL is set and OFFGRID_SECRET_KEY is not; give all servers of it the same key.")
     return settings
 
 
@@ -198,6 +205,15 @@ def _secret(text: str) -> str:
     if len(text) < SHORTEST_SECRET:
         allowed = f"give {SHORTEST_SECRET} or more, at random"
         raise InputError(f"OFFGRID_SECRET_KEY has {len(text)} characters, which can be guessed; {allowed}.")
+    return text
+
+
+def _redis_url(text: str) -> str:
+    if not text.startswith(("redis://", "rediss://", "unix://")):
+        kind = text.partition("://")[0][:20]  # not the whole of it, which may hold a password
+        raise InputError(f"OFFGRID_REDIS_URL begins with {kind!r}; it must begin with redis://, rediss:// or unix://.")
+    if importlib.util.find_spec("celery") is None or importlib.util.find_spec("redis") is None:
+        raise InputError("OFFGRID_REDIS_URL needs packages that are missing; install requirements-redis.txt.")
     return text
 
 

@@ -51,7 +51,8 @@ def default_run(services: Services) -> str:
     if finished is not None and not services.comparisons.missing(services.comparison_keys(DEFAULT).values()):
         return finished
     run_id = _request(services)
-    _start(services.settings)
+    if services.workers is None:
+        _start(services.settings)
     return run_id
 
 
@@ -61,8 +62,15 @@ def is_ready(services: Services) -> bool:
 
 
 def prepare(settings: Settings) -> None:
-    """Finish the default run, unless it is; return when it is done. A failure is logged: the server starts anyway."""
-    if is_ready(Services(settings)):
+    """Finish the default run, unless it is; return when it is done. A failure is logged: the server starts anyway.
+
+    Where there are workers, they find it in the queue, and nobody waits for them.
+    """
+    services = Services(settings)
+    if services.workers is not None:
+        default_run(services)
+        return
+    if is_ready(services):
         return
     try:
         _start(settings).wait(PATIENCE)

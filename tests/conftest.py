@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,3 +20,20 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"no folder {SHARED.name}/ beside the repository, and OFFGRID_SHARED names no other")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a Redis server of the tests' own, on a socket in a folder."""
+    redis = pytest.importorskip("redis", reason="requirements-redis.txt is not installed")
+    if shutil.which("redis-server") is None:
+        pytest.skip("no redis-server on this machine (Debian: apt-get install redis-server)")
+    folder = tmp_path_factory.mktemp("redis")
+    socket = folder / "socket"
+    command = ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+        url = f"unix://{socket}"
+        retry = redis.retry.Retry(redis.backoff.ConstantBackoff(0.05), 200)
+        redis.Redis.from_url(url, retry=retry, retry_on_error=[redis.ConnectionError]).ping()
+        yield url
+        server.terminate()

@@ -36,8 +36,8 @@ class House:
     def services(self) -> Services:
         return Services(Settings(data_dir=self.folder / "data"))
 
-    def page(self, query: str = "") -> Page:
-        page = Page(self.server.origin, self.log)
+    def page(self, query: str = "", log: Log | None = None) -> Page:
+        page = Page(self.server.origin, self.log if log is None else log)
         page.open(query)
         return page
 
@@ -61,7 +61,7 @@ def tick_until(page: Page, holds: Callable[[], bool], what: str, patience: float
     while not holds():
         assert time.monotonic() < end, f"waited in vain for {what}: {page.text('running-text')}"
         select.select([], [], [], 0.2)
-        with contextlib.suppress(requests.ConnectionError):
+        with contextlib.suppress(requests.RequestException):
             page.poll()
 
 
@@ -171,17 +171,17 @@ def test_a_stopped_server_lets_go_and_the_next_goes_on(house: House) -> None:
 
 
 def test_a_killed_server_and_a_killed_worker_lose_nothing(house: House) -> None:
-    page = house.page()
+    page = house.page(log=Log())  # what is asked of a process that is killed fails
     run = search(page, 8)
     tick_until(page, lambda: values(page) > 1, "two values")
     house.server.kill()
     kept = len(house.state(run).path)
     house.server.start()
     tick_until(page, lambda: values(page) > kept, "the search to go on after the server was killed")
-    kept = len(house.state(run).path)
-    for worker in Process(house.server.pid).children():
-        if "gunicorn" in " ".join(worker.cmdline()):
-            worker.send_signal(signal.SIGKILL)
+    kept, job = len(house.state(run).path), house.state(run).pid
+    workers = Process(house.server.pid).children()
+    (asker,) = [one for one in workers if job in [process.pid for process in one.children(recursive=True)]]
+    asker.send_signal(signal.SIGKILL)
     tick_until(page, lambda: values(page) > kept, "the search to go on after its web process was killed")
     page.press("cancel")
     tick_until(page, lambda: not page.active, "the cancel")

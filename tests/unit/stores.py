@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from services.points import DataSpec
 from services.run_settings import RunSettings, SearchSettings
 from services.runs import RunStore
 
+REDIS = "unix://"
 SETTINGS = RunSettings(DataSpec("builtin:aggregation"), SearchSettings(7))
 
 
@@ -22,6 +25,16 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def opened(place: str, clock: Clock | None = None) -> Any:
+    """Return the store of runs in a folder or in a Redis, as one of several processes opens it."""
+    if not place.startswith(REDIS):
+        return RunStore(Path(place), clock or time.monotonic)
+    from services.redis_link import Link
+    from services.redis_runs import RedisRunStore
+
+    return RedisRunStore(Link(place, 5.0), keep=1_000, clock=clock)
 
 
 def record(sigma: float, n: int = 50) -> PathRecord:

@@ -220,7 +220,7 @@ class TestInterruption:
     def test_ctrl_c_in_a_terminal(self) -> None:
         """A real process with a terminal: the progress bar names what is going on, and Ctrl-C keeps it."""
         ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "offgrid", "search", "builtin:d31", "--json"]
+        command = [sys.executable, "-m", "offgrid", "search", "builtin:d31", "--json", "--method", "bisection"]
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, env=environment) as process:
             os.close(theirs)

@@ -11,17 +11,6 @@ from offgrid.errors import InputError
 from services.run_model import MOST_TRIES, SEEN_EVERY, STALE_AFTER, TRIED
 from services.runs import Following, RunStore
 
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: Clock) -> RunStore:
-    return RunStore(tmp_path, clock)
-
-
 # Clocks, and processes that are gone ---------------------------------------------------------------------------------
 
 
@@ -40,7 +29,8 @@ def test_runs_of_a_server_that_is_gone_are_queued_again(store: RunStore, clock: 
     assert shown(store, after).state == "interrupted"
 
 
-def test_a_search_that_ends_every_process_is_given_up(store: RunStore, clock: Clock) -> None:
+def test_a_search_that_ends_every_process_is_given_up(tmp_path: Path, clock: Clock) -> None:
+    store = RunStore(tmp_path, clock)
     run_id, _ = claimed(store)
     for attempt in range(MOST_TRIES):
         owner = store.claim(run_id) or (shown(store, run_id).id and _owner(store, run_id))
@@ -141,7 +131,8 @@ def test_runs_without_a_page_are_abandoned_after_the_grace(store: RunStore, cloc
     assert unseen not in store.abandoned(100)
 
 
-def test_a_page_that_looks_every_second_writes_now_and_then(store: RunStore, clock: Clock) -> None:
+def test_a_page_that_looks_every_second_writes_now_and_then(tmp_path: Path, clock: Clock) -> None:
+    store = RunStore(tmp_path, clock)
     run_id = store.create(SETTINGS, "key", "ann")
     before = _seen(store)
     clock.now += SEEN_EVERY - 1
@@ -174,7 +165,8 @@ def kept(store: RunStore, runs: dict[str, str]) -> set[str]:
     return {name for name, run_id in runs.items() if store.get(run_id) is not None}
 
 
-def test_the_least_recently_used_runs_go_first_and_what_is_in_use_stays(store: RunStore) -> None:
+def test_the_least_recently_used_runs_go_first_and_what_is_in_use_stays(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
     runs = {name: finished(store, name) for name in ("default", "old", "shown", "new")}
     runs["active"] = store.create(SETTINGS, "active")
     db = store._database.connection()
@@ -191,7 +183,8 @@ def test_the_least_recently_used_runs_go_first_and_what_is_in_use_stays(store: R
     assert db.execute("SELECT count(*) FROM records WHERE run = ?", (runs["old"],)).fetchone()[0] == 0
 
 
-def test_a_run_that_is_used_is_kept_and_a_set_clock_takes_nothing(store: RunStore) -> None:
+def test_a_run_that_is_used_is_kept_and_a_set_clock_takes_nothing(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
     runs = {name: finished(store, name) for name in "ab"}
     store._database.connection().execute("UPDATE runs SET used = used - 1000")
     store.use(runs["a"])

@@ -62,7 +62,11 @@ def needed(requirements: set[str]) -> set[str]:
 
 PACKAGE = PROJECT["project"]
 RUNTIME = {*PACKAGE["dependencies"], *PACKAGE["optional-dependencies"]["dashboard"]}
-DEVELOPMENT = {"hypothesis", "import-linter", "mypy", "openpyxl", "playwright", "pytest", "ruff"}
+REDIS = set(PACKAGE["optional-dependencies"]["redis"])
+DEVELOPMENT = {
+    "axe-playwright-python", "distributed", "hypothesis", "import-linter", "mypy", "openpyxl", "pandas", "playwright",
+    "pytest", "PyYAML", "ruff",
+}  # fmt: skip
 
 
 class TestRequirements:
@@ -70,9 +74,10 @@ class TestRequirements:
         assert set(pins("requirements.txt")) == needed(RUNTIME)
 
     def test_development_pins_are_what_the_checks_need_and_no_more(self) -> None:
-        assert set(pins("requirements-dev.txt")) == needed(DEVELOPMENT) - needed(RUNTIME)
+        assert set(pins("requirements-redis.txt")) == needed(REDIS) - needed(RUNTIME)
+        assert set(pins("requirements-dev.txt")) == needed(DEVELOPMENT) - needed(RUNTIME | REDIS)
 
-    @pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+    @pytest.mark.parametrize("name", ["requirements.txt", "requirements-redis.txt", "requirements-dev.txt"])
     def test_pinned_versions_are_the_ones_tested(self, name: str) -> None:
         pinned = pins(name)
         assert pinned == {distribution: version(distribution) for distribution in pinned}
@@ -139,11 +144,12 @@ class TestReadme:
     def test_settings_table_has_the_defaults(self) -> None:
         for field in fields(Settings):
             if isinstance(field.default, str | int | float):
-                shown = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
+                plain = int(field.default) if isinstance(field.default, bool) else field.default
+                shown = f"{plain:g}" if isinstance(plain, float) else str(plain)
                 assert f"| `OFFGRID_{field.name.upper()}` | `{shown}` |" in README
 
     def test_python_example_runs(self) -> None:
-        [example] = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+        example, *_ = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
         assert len([line for line in example.splitlines() if line.strip()]) == 5
         environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
         done = subprocess.run(

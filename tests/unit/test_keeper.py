@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from services import keeper as module
@@ -188,9 +189,9 @@ def test_the_oldest_files_go_first(tmp_path: Path) -> None:
 def test_the_cache_is_kept_within_its_room_and_works_on(tmp_path: Path) -> None:
     services = Services(Settings(data_dir=tmp_path, cache_mb=1))
     for i in range(4):
-        services.cache.get_or_make("kind", str(i), lambda: bytes(400_000))
+        services.cache.get_or_make("kind", str(i), lambda: np.zeros(50_000))
     assert services.cache.sweep(1_000_000) >= 2
-    assert services.cache.get_or_make("kind", "0", lambda: b"made anew") == b"made anew"
+    assert services.cache.get_or_make("kind", "0", lambda: "made anew") == "made anew"
 
 
 def test_a_whole_search_is_carried_out_by_whoever_is_launched(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stores import SETTINGS, Clock, claimed, finished, record, shown
+from stores import REDIS, SETTINGS, Clock, claimed, finished, opened, record, shown
 
 from offgrid.errors import InputError
 from offgrid.path import LevelEnd
@@ -18,16 +18,6 @@ from services.points import DataSpec
 from services.run_model import STALE_AFTER
 from services.run_settings import RunSettings, SearchSettings, content_key
 from services.runs import LostRun, Progress, RunStore
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: Clock) -> RunStore:
-    return RunStore(tmp_path, clock)
 
 
 def test_a_run_goes_from_queued_to_finished_with_everything_kept(store: RunStore, clock: Clock) -> None:
@@ -70,7 +60,8 @@ def test_ids_cannot_be_guessed(store: RunStore) -> None:
     assert all(len(run_id.split(".")[0]) == 22 for run_id in ids), "128 random bits"
 
 
-def test_forged_and_altered_ids_are_unknown_though_a_row_has_them(tmp_path: Path, store: RunStore) -> None:
+def test_forged_and_altered_ids_are_unknown_though_a_row_has_them(tmp_path: Path) -> None:
+    store = RunStore(tmp_path)
     first, second = finished(store, "a"), store.create(SETTINGS, "b")
     swapped = f"{first.split('.')[0]}.{second.split('.')[1]}"
     foreign = Handles("run", lambda: "another secret").new()
@@ -253,8 +244,8 @@ def test_the_version_changes_with_what_is_to_be_drawn(store: RunStore) -> None:
     assert len(set(seen)) == 5
 
 
-def test_a_second_process_sees_a_path_that_grows(tmp_path: Path, store: RunStore, clock: Clock) -> None:
-    other = RunStore(tmp_path, clock)
+def test_a_second_process_sees_a_path_that_grows(place: str, store: RunStore, clock: Clock) -> None:
+    other = opened(place, clock)
     run_id, owner = claimed(store)
     for count in range(1, 6):
         store.append(run_id, owner, record(float(count)))
@@ -263,8 +254,8 @@ def test_a_second_process_sees_a_path_that_grows(tmp_path: Path, store: RunStore
     assert shown(other, run_id).path is before, "an unchanged path is not read again"
 
 
-def _write(folder: Path, name: str, count: int) -> None:
-    store = RunStore(folder)
+def _write(place: str, name: str, count: int) -> None:
+    store = opened(place)
     run_id, owner = claimed(store, name)
     store.start(run_id, owner)
     for i in range(count):
@@ -272,32 +263,32 @@ def _write(folder: Path, name: str, count: int) -> None:
     store.finish(run_id, owner, [])
 
 
-def test_two_processes_write_at_once_and_lose_nothing(tmp_path: Path) -> None:
+def test_two_processes_write_at_once_and_lose_nothing(place: str) -> None:
     context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_write, args=(tmp_path, name, 150)) for name in ("left", "right")]
+    writers = [context.Process(target=_write, args=(place, name, 150)) for name in ("left", "right")]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join(60)
         assert writer.exitcode == 0
-    store = RunStore(tmp_path)
+    store = opened(place)
     for name in ("left", "right"):
         run_id = store.find_finished(name)
         assert run_id is not None
         assert [r.sigma for r in shown(store, run_id).path.records] == [1.0 + i for i in range(150)]
 
 
-def _claim(folder: Path, run_id: str, barrier: Any, results: Any) -> None:
-    store = RunStore(folder)
+def _claim(place: str, run_id: str, barrier: Any, results: Any) -> None:
+    store = opened(place)
     barrier.wait(60)
     results.put(store.claim(run_id))
 
 
-def test_one_of_several_processes_gets_the_run(tmp_path: Path, store: RunStore) -> None:
-    run_id = RunStore(tmp_path).create(SETTINGS, "key")
+def test_one_of_several_processes_gets_the_run(place: str) -> None:
+    run_id = opened(place).create(SETTINGS, "key")
     context = multiprocessing.get_context("spawn")
     barrier, results = context.Barrier(3), context.Queue()
-    claimants = [context.Process(target=_claim, args=(tmp_path, run_id, barrier, results)) for _ in range(3)]
+    claimants = [context.Process(target=_claim, args=(place, run_id, barrier, results)) for _ in range(3)]
     for claimant in claimants:
         claimant.start()
     tokens = [results.get(timeout=60) for _ in claimants]
@@ -306,24 +297,44 @@ def test_one_of_several_processes_gets_the_run(tmp_path: Path, store: RunStore) 
     assert sum(token is not None for token in tokens) == 1
 
 
-@pytest.mark.parametrize("damage", ["garbage", "truncated", "missing"])
-def test_a_damaged_record_cuts_the_run_there_and_it_can_be_resumed(
-    tmp_path: Path, store: RunStore, clock: Clock, damage: str
-) -> None:
-    run_id, owner = claimed(store)
-    for i in range(5):
-        store.append(run_id, owner, record(1.0 + i))
-    store.finish(run_id, owner, [LevelEnd(1, "k-means", math.inf)])
-    with sqlite3.connect(tmp_path / "runs.sqlite3") as db:
+def damaged(place: str, run_id: str, damage: str) -> None:
+    """Spoil the fourth record of a run."""
+    if place.startswith(REDIS):
+        damage_in_redis(place, run_id, damage)
+        return
+    with sqlite3.connect(Path(place) / "runs.sqlite3") as db:
         if damage == "missing":
             db.execute("DELETE FROM records WHERE place = 3")
         else:
             change = "x'00112233'" if damage == "garbage" else "substr(record, 1, length(record) / 2)"
             db.execute(f"UPDATE records SET record = {change} WHERE place = 3")
-    run = shown(RunStore(tmp_path, clock), run_id)
+
+
+def damage_in_redis(url: str, run_id: str, damage: str) -> None:
+    from services.redis_link import Link
+
+    client, key = Link(url, 5.0).client, f"offgrid:records:{run_id}"
+    if damage == "missing":
+        client.ltrim(key, 0, 2)
+    else:
+        kept = client.lindex(key, 3)
+        client.lset(key, 3, b"\x00\x11\x22\x33" if damage == "garbage" else kept[: len(kept) // 2])
+
+
+@pytest.mark.parametrize("damage", ["garbage", "truncated", "missing"])
+def test_a_damaged_record_cuts_the_run_there_and_it_can_be_resumed(
+    place: str, store: RunStore, clock: Clock, damage: str
+) -> None:
+    run_id, owner = claimed(store)
+    for i in range(5):
+        store.append(run_id, owner, record(1.0 + i))
+    store.finish(run_id, owner, [LevelEnd(1, "k-means", math.inf)])
+    damaged(place, run_id, damage)
+    run = shown(opened(place, clock), run_id)
     assert (run.state, len(run.path), run.path.ends) == ("interrupted", 3, {})
-    assert run.message == "Value 4 was damaged on the disk; the values before it are kept."
-    other = RunStore(tmp_path, clock)
+    assert run.message.startswith("Value 4 was damaged ")
+    assert run.message.endswith("; the values before it are kept.")
+    other = opened(place, clock)
     assert other.resume(run_id)
     owner = other.claim(run_id) or ""
     other.append(run_id, owner, record(44.0))

@@ -76,6 +76,26 @@ def test_every_variable_is_read(tmp_path: Path) -> None:
     assert "t0ken" not in repr(settings)
 
 
+def test_redis_is_shared_with_a_key_of_all_servers() -> None:
+    pytest.importorskip("celery", reason="requirements-redis.txt is not installed")
+    variables = {"OFFGRID_REDIS_URL": "rediss://user:p4ss@store:6379/0", "OFFGRID_SECRET_KEY": "s3cret-s3cret-s3cret"}
+    settings = from_environment(variables)
+    assert settings.redis_url == variables["OFFGRID_REDIS_URL"]
+    assert "p4ss" not in repr(settings)
+    assert from_environment(settings.to_environment()) == settings
+    with pytest.raises(InputError, match="OFFGRID_SECRET_KEY is not; give all servers of it the same key"):
+        from_environment({"OFFGRID_REDIS_URL": "redis://store"})
+    with pytest.raises(InputError, match="must begin with redis://, rediss:// or unix://") as caught:
+        from_environment({**variables, "OFFGRID_REDIS_URL": "http://user:p4ss@store"})
+    assert "p4ss" not in str(caught.value)
+
+
+def test_without_its_packages_redis_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"needs packages that are missing; install requirements-redis\.txt"):
+        from_environment({"OFFGRID_REDIS_URL": "redis://store", "OFFGRID_SECRET_KEY": "s3cret-s3cret-s3cret"})
+
+
 def test_the_environment_of_a_subprocess_reads_back_as_the_same_settings(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, port=8123, threads=2, max_upload_mb=0.5, https=True, log_level="ERROR")
     assert from_environment(settings.to_environment()) == settings

@@ -185,7 +185,11 @@ def test_an_upload_that_a_search_needs_stays(tmp_path: Path, size: int) -> None:
 
 def test_a_full_disk_refuses_an_upload_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = UploadStore(tmp_path / "uploads")
-    monkeypatch.setattr("numpy.save", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
     with pytest.raises(InputError, match="no room for another file now"):
         store.save("t.csv", TABLE)
     assert list(store.folder.iterdir()) == []
