@@ -234,7 +234,9 @@ def _values(rng: random.Random, body: dict[str, Any]) -> Request:
             item = rng.choice(items)
             item["value"] = _nasty(rng)
             told.append(f"{item['id']}.{item['property']} = {item['value']!r:.60}")
-    body["changedPropIds"] = [f"{one['id']}.{one['property']}" for one in rng.choices(body["inputs"], k=1)]
+    body["changedPropIds"] = [
+        f"{one['id']}.{one['property']}" for one in rng.sample(body["inputs"], min(1, len(body["inputs"])))
+    ]
     return update(body, "; ".join(told))
 
 
