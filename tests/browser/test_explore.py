@@ -385,13 +385,13 @@ def test_results_are_taken_away(open_page: Open) -> None:
     values = values_shown(page)
     (name, path), *_ = saved(page, "path-csv").items()
     assert name == "aggregation-k7-path.csv"
-    assert len(path.decode().splitlines()) == values + 1
+    assert len(path.decode().splitlines()) == values + 2, "the head, and what is recommended beside the path"
     (name, labels), *_ = saved(page, "labels-csv").items()
     assert name.startswith("aggregation-k7-labels-sigma-")
     assert len(labels.decode().splitlines()) == 789
     (name, run), *_ = saved(page, "run-json").items()
     assert name == "aggregation-k7-run.json"
-    assert len(json.loads(run)["records"]) == values
+    assert len(json.loads(run)["records"]) == values + 1
     figures = saved(page, "svg", count=4)
     assert "aggregation-k7-path.svg" in figures
     assert all(b"@font-face" in figure and b"</svg>" in figure for figure in figures.values())
