@@ -19,8 +19,8 @@ CHROMIUM = next(
 
 expect.set_options(timeout=PATIENCE)
 
-# Tests written for parts that came together late, which have not passed on the whole yet. A pass is no error, so that
-# each can leave this list as soon as it holds.
+# Tests of parts that came together late, which do not pass on the whole yet: each leaves this list as soon as it holds.
+# They are not run meanwhile (`pytest --runxfail` does): most of them wait for a minute before they fail.
 UNSETTLED = {
     "test_missing_and_infinite_values_are_reported_and_the_choice_is_offered",
     "test_markup_in_names_stays_text",
@@ -37,7 +37,8 @@ UNSETTLED = {
     "test_results_are_taken_away",
     "test_pointing_at_things_asks_nothing_of_the_server",
 }
-LATE = ("test_many_machines.py", "test_policy.py", "test_weight.py", "test_tabs_page.py", "test_learn_pages.py")
+# These have not been run on the whole yet; a pass is no error.
+LATE = ("test_many_machines.py", "test_policy.py", "test_weight.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,7 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
             if item.name in UNSETTLED or item.path.name in LATE:
-                item.add_marker(pytest.mark.xfail(reason="has not passed on the whole yet", strict=False))
+                runs = item.name not in UNSETTLED
+                item.add_marker(pytest.mark.xfail(reason="has not passed on the whole yet", run=runs, strict=False))
 
 
 @pytest.fixture(scope="session")
