@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -54,6 +55,11 @@ def number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= 1e300
 
 
+def finite(value: Any) -> bool:
+    """Whether a value is a number, up to the largest there is: the far end of a path stands at that."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
 def flag(value: Any) -> bool:
     """Whether a value is true or false."""
     return isinstance(value, bool)
@@ -88,7 +94,7 @@ _NUMBER = maybe(lambda value: text(value) or number(value))  # a field that is e
 _VALUES: dict[tuple[str, str], Check] = {
     (ids.RUN, "data"): maybe(record("query", id=text, query=named(text))),
     (ids.CARRY_OUT, "data"): maybe(record("id", id=text)),
-    (ids.SHOWN, "data"): maybe(record("id", "sigmas", id=text, version=text, sigmas=many(maybe(number)))),
+    (ids.SHOWN, "data"): maybe(record("id", "sigmas", id=text, version=text, sigmas=many(maybe(finite)))),
     (ids.SELECTION, "data"): maybe(record(indices=many(number), active=maybe(number), auto=flag)),
     (ids.PANES, "data"): maybe(record("signature", "at", signature=text, at=number)),
     (ids.UPLOADED, "data"): maybe(record("id", id=text, name=text)),

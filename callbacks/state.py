@@ -248,9 +248,14 @@ def store_of_path(services: Services, run: Run | None) -> dict[str, Any]:
         # what is recommended may come while others still compare
         "version": f"{services.runs.version(run.id)}:{len(run.path)}",
         "active": run.active,
-        "sigmas": [min(record.sigma, sys.float_info.max) for record in run.path.records],
+        "sigmas": drawn_sigmas(run.path),
         "told": ANNOUNCED.get(run.state, ""),
     }
+
+
+def drawn_sigmas(path: BandwidthPath) -> list[float]:
+    """Return the bandwidths as JSON can hold them: the largest number there is stands for infinity."""
+    return [min(record.sigma, sys.float_info.max) for record in path.records]
 
 
 def parse_selection(text: object) -> dict[str, Any]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import dash
+import numpy as np
 import pytest
 from dash import Dash
 from flask.testing import FlaskClient
 
 from app import create_app
 from callbacks import gate
+from callbacks.state import drawn_sigmas
 from layouts import ids
+from offgrid.path import BandwidthPath, PathRecord
 from services import startup
 from services.settings import Settings
 
@@ -211,6 +215,17 @@ def test_values_of_other_types_than_the_page_s_are_refused(app: Dash, place: str
     assert gate.checked_update(body, app.callback_map) is None
     with pytest.raises(gate.MalformedError, match=f"The value of {place} cannot be used"):
         gate.checked_update(update(app, output, **{f"{ids.METHOD}.value": "certified", place: value}), app.callback_map)
+
+
+def test_a_path_up_to_ordinary_k_means_passes(app: Dash) -> None:
+    # Where no bandwidth is recommended, the path ends at σ = ∞, told to the browser as the largest number there is.
+    end = BandwidthPath([PathRecord(s, s, s, np.zeros(3, np.int32), np.array([0]), 0.1) for s in (1.0, math.inf)])
+    shown = {"id": "x", "version": "y", "sigmas": json.loads(json.dumps(drawn_sigmas(end)))}
+    body = update(app, f"{ids.PATH_GRAPH}.figure", **{f"{ids.SHOWN}.data": shown})
+    assert gate.checked_update(body, app.callback_map) is None
+    shown["sigmas"][-1] = math.nan
+    with pytest.raises(gate.MalformedError):
+        gate.checked_update(update(app, f"{ids.PATH_GRAPH}.figure", **{f"{ids.SHOWN}.data": shown}), app.callback_map)
 
 
 def test_ids_of_patterns_are_matched_by_their_keys() -> None:
