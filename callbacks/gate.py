@@ -99,18 +99,24 @@ _VALUES: dict[tuple[str, str], Check] = {
     (ids.PANES, "data"): maybe(record("signature", "at", signature=text, at=number)),
     (ids.UPLOADED, "data"): maybe(record("id", id=text, name=text)),
     (ids.UPLOAD, "contents"): _TEXT,
-    (ids.UPLOAD, "filename"): _TEXT,
+    # a file system may hold names that are no proper text; the store of uploads makes one of them
+    (ids.UPLOAD, "filename"): maybe(lambda value: isinstance(value, str)),
     ("_pages_location", "pathname"): maybe(lambda value: text(value) and value.startswith("/")),
     ("_pages_location", "search"): _TEXT,
-    **{(name, "value"): maybe(many(text)) for name in (ids.COLUMNS, ids.DEPTHS)},
+    **{(name, "value"): maybe(many(text)) for name in (ids.COLUMNS, ids.DEPTHS, ids.COMPARE_WITH)},
     (ids.COLUMNS, "data"): maybe(many(text)),
     (ids.METHOD, "value"): METHODS.__contains__,
-    **{(name, "value"): _NUMBER for name in (ids.K, ids.SEED, ids.RESTARTS, ids.START_VALUE, ids.MAX_STEPS)},
+    **{
+        (name, "value"): _NUMBER
+        for name in (
+            ids.K, ids.SEED, ids.RESTARTS, ids.START_VALUE, ids.MAX_STEPS, ids.OFFSET, ids.PLUS_WEIGHT, ids.PLUS_VALUE,
+        )
+    },
     **{
         (name, "value"): _TEXT
         for name in (
             ids.DATA_GALLERY, ids.LABEL_COLUMN, ids.MISSING, ids.SCALING, ids.INIT, ids.START, ids.LIMITING, ids.TRUTH,
-            ids.X_AXIS, ids.Y_AXIS, ids.TABLE_FILTER,
+            ids.X_AXIS, ids.Y_AXIS, ids.TABLE_FILTER, ids.KERNEL, ids.SUM_KERNEL, ids.PLUS_KERNEL,
         )
     },
 }  # fmt: skip

@@ -63,6 +63,7 @@ class Server:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         self.log = data_dir / "server.log"
+        self.cookie = ""  # the visitor's, once the first page was asked for
         own = {"OFFGRID_DATA_DIR": str(data_dir), "OFFGRID_PORT": str(self.port), "OFFGRID_SECRET_KEY": SECRET}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -94,12 +95,26 @@ class Server:
             connection.putrequest(request.method, request.path, skip_host="Host" in request.headers)
             for name, value in request.headers.items():
                 connection.putheader(name, value.encode("latin-1"))
+            if self.cookie and "Cookie" not in request.headers:
+                connection.putheader("Cookie", self.cookie)
             connection.putheader("Content-Length", str(len(request.body)))
             connection.endheaders(request.body)
             answer = connection.getresponse()
             return answer.status, answer.read().decode("utf-8", "replace")
         finally:
             connection.close()
+
+    def become_a_visitor(self) -> None:
+        """Take the cookie that the first page sets: without one every search is refused for that alone."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.request("GET", "/", headers={"Accept": "text/html"})
+            answer = connection.getresponse()
+            answer.read()
+            self.cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
+        finally:
+            connection.close()
+        assert self.cookie, "the page sets no cookie"
 
     def memory(self) -> int:
         """Bytes of the web process itself."""
@@ -115,6 +130,7 @@ def serving(data_dir: Path, **environment: str) -> Iterator[Server]:
     server = Server(data_dir, **environment)
     try:
         server.await_ready()
+        server.become_a_visitor()
         yield server
     finally:
         server.stop()
@@ -184,12 +200,16 @@ class Page:
 
 
 def expected(name: str, k: int) -> list[float]:
-    """Return the bandwidths that the library finds by itself."""
+    """Return the bandwidths that the library finds by itself, and the one that it recommends beside them."""
     from offgrid import BandwidthSearch
+    from offgrid.comparison import RECOMMENDED, compare
     from offgrid.datasets import load
 
     data = load(name).prepare()
-    return sorted(record.sigma for record in BandwidthSearch(k, random_state=0).iter_path(data.X, data.y))
+    recommended = compare(RECOMMENDED, data.X, k, data.y).choice.sigma
+    assert recommended is not None
+    found = [record.sigma for record in BandwidthSearch(k, random_state=0).iter_path(data.X, data.y)]
+    return sorted([*found, min(recommended, sys.float_info.max)])
 
 
 # The storm ------------------------------------------------------------------------------------------------------------

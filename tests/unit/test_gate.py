@@ -202,6 +202,9 @@ def test_a_page_of_another_version_is_told_to_reload(app: Dash, client: FlaskCli
         (f"{ids.SELECTION}.data", {"indices": [10**400]}),
         (f"{ids.SELECTION}.data", [1]),
         (f"{ids.X_AXIS}.value", {"a": 1}),
+        (f"{ids.KERNEL}.value", ["rbf"]),
+        (f"{ids.PLUS_WEIGHT}.value", {"a": 1}),
+        (f"{ids.COMPARE_WITH}.value", 7),
     ],
 )
 def test_values_of_other_types_than_the_page_s_are_refused(app: Dash, place: str, value: Any) -> None:
@@ -226,6 +229,14 @@ def test_a_path_up_to_ordinary_k_means_passes(app: Dash) -> None:
     shown["sigmas"][-1] = math.nan
     with pytest.raises(gate.MalformedError):
         gate.checked_update(update(app, f"{ids.PATH_GRAPH}.figure", **{f"{ids.SHOWN}.data": shown}), app.callback_map)
+
+
+def test_a_file_may_have_a_name_that_is_no_proper_text(app: Dash) -> None:
+    body = update(app, f"{ids.UPLOAD_REPORT}.children", **{f"{ids.UPLOAD}.filename": "\ud800.csv"})
+    assert gate.checked_update(body, app.callback_map) is None
+    body = update(app, f"{ids.UPLOAD_REPORT}.children", **{f"{ids.UPLOAD}.filename": ["a.csv"]})
+    with pytest.raises(gate.MalformedError):
+        gate.checked_update(body, app.callback_map)
 
 
 def test_ids_of_patterns_are_matched_by_their_keys() -> None:
