@@ -44,7 +44,7 @@ def report_file(services: Services, asked: RunSettings, run: Run, points: Points
     view = result_view(services, asked, run, chosen, Look())
     now = Seen(asked, view, points)
     python, shell, about = reproduction(services, now)
-    answer, *worth = [plain_text(part) for part in summary.summary(view)]
+    answer, *worth = [plain_text(part) for part in summary.summary(view)[:2]]  # the rest is a question mark
     content = Report(
         title=view.title,
         about=view.note,

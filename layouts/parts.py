@@ -25,6 +25,11 @@ DEFINITIONS = {
         "Nearest-neighbour cost: how often the nearest neighbours of a point lie in another cluster, nearer ones "
         "weighing more. From 0 to 1; 0 means that every point sits among its own. It needs no labels. No unit."
     ),
+    "Near neighbours": (
+        "Of each point’s nearest neighbours, about 2 log n of them and the nearest weighing most, the share that lies "
+        "in another cluster: c-NNC that looks at near points only, the mean over clusters. No labels, no unit. The "
+        "Compare tab tells why this clustering, and which comes next."
+    ),
     "Stability": (
         "Each bar is one clustering, as long as the range of σ (log scale) over which no point moves. 4.9× means that "
         "σ can grow 4.9 times before the first point changes cluster; ≤ 2.0× that it changes by then, where the search "

@@ -16,7 +16,7 @@ from dash.development.base_component import Component
 from figures import words
 from layouts import ids
 from layouts.export_menu import export_menu
-from layouts.parts import icon, unbroken
+from layouts.parts import DEFINITIONS, help_mark, icon, unbroken
 from layouts.views import ResultView
 from offgrid.selection import recommend
 
@@ -180,6 +180,7 @@ def notice(view: ResultView) -> Notice:
     found = "Nothing was found yet."
     if kept:
         found = f"The {words.plural(kept, 'value')} found {'is' if kept == 1 else 'are'} kept."
+    again = "Resume goes on from the last one." if kept else "Resume starts it again."
     if view.alert:
         return Notice(False, "This address could not be opened as it is.", view.alert, "notice notice-warn", False)
     if view.active_state and not view.follows:
@@ -187,12 +188,12 @@ def notice(view: ResultView) -> Notice:
         others = "Others do, and it goes on until they leave it." if view.others else "Nobody does: it ends soon."
         return Notice(False, title, f"{others} Follow it, and it goes on for you.", "notice", True, "Follow")
     if view.state == "interrupted":
-        title = f"Interrupted after {words.plural(kept, 'value')}."
-        text = f"{view.message} Resume goes on from the last value found.".strip()
+        title = f"Interrupted after {words.plural(kept, 'value')}." if kept else "Interrupted before the first value."
+        text = f"{view.message} {again}".strip()
         return Notice(False, title, text, "notice notice-warn", True)
     if view.state == "cancelled":
         title = "The search was ended." if view.message else "The search was cancelled."
-        text = f"{view.message} {found} Resume goes on from the last one.".strip()
+        text = f"{view.message} {found} {again}".strip()
         return Notice(False, title, text, "notice", True)
     if view.state == "failed":
         return Notice(False, "The search stopped.", f"{view.message} {found}".strip(), "notice notice-error", False)
@@ -208,7 +209,8 @@ def summary(view: ResultView) -> list[Component]:
     value = html.Span(f"k-means, {named}" if math.isinf(record.sigma) else named, className="answer unbroken")
     if view.state == "finished":
         first = ["Recommended ", value, *unbroken(f", because {view.reason}.")]
-        return [html.H2(first, className="summary-answer"), html.P(unbroken(_worth(view)), className="summary-worth")]
+        worth = html.P(unbroken(_worth(view)), className="summary-worth")
+        return [html.H2(first, className="summary-answer"), worth, *_counted(view)]
     lead = "Best so far: " if view.active_state else "Best of what was found: "
     last = "yet" if view.active_state else "so far"
     first = [lead, value, *unbroken(f", with the lowest c-NNC {last}, {words.cost(record.cnnc, record.cnnc_error)}.")]
@@ -245,6 +247,15 @@ def _worth(view: ResultView) -> str:
         who = "Ordinary k-means, the far end of the path," if plain else "The far end of the path"
         sentences.append(f"{who} {reach}.")
     return " ".join(sentences)
+
+
+def _counted(view: ResultView) -> list[Component]:
+    """Return the definition of the share that a recommendation names."""
+    if view.recommendation is None:
+        return []
+    words_of_it = html.Span("How near neighbours are counted")
+    return [html.Div([words_of_it, help_mark("the share of near neighbours", DEFINITIONS["Near neighbours"])],
+                     className="summary-help")]  # fmt: skip
 
 
 def _on_the_path(view: ResultView) -> str:

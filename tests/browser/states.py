@@ -87,7 +87,7 @@ def interrupted(open_page: Open, server: Server) -> Page:
     server.runs.start(run, owner)
     server.runs.stop(run, owner, "interrupted", "The server was stopped during the search.")
     page = open_page(f"/?data=builtin:iris&k=3&seed=102&run={run}", wait=False)
-    expect(page.locator("#notice")).to_contain_text("interrupted")
+    expect(page.locator("#notice")).to_contain_text("Interrupted")
     return page
 
 
