@@ -167,5 +167,6 @@ def settings_in_words(asked: RunSettings, points: Points, state: str, seconds: f
 
 def definitions(view: ResultView) -> list[tuple[str, str]]:
     """Return the definitions of the measures that the report shows."""
-    terms = ["c-NNC", *(["NMI", "ARI"] if view.has_labels else []), "Stability", "Kernel"]
+    near = ["Near neighbours"] if view.recommendation is not None else []
+    terms = [*near, "c-NNC", *(["NMI", "ARI"] if view.has_labels else []), "Stability", "Kernel"]
     return [(term, DEFINITIONS[term]) for term in terms]

@@ -200,7 +200,10 @@ class Page:
             answer = self._session.request(method, self._base + path, timeout=60, **more)
         except requests.RequestException as error:
             self._log.failures.append(f"{path.split('?', maxsplit=1)[0]}: {type(error).__name__}")
-            raise
+            if not isinstance(error, requests.ConnectionError):
+                raise
+            # Browsers ask once more where a connection that they had kept open was cut before the answer.
+            answer = self._session.request(method, self._base + path, timeout=60, **more)
         self._log.note(kind, time.perf_counter() - began)
         if answer.status_code >= 400:
             self._log.failures.append(f"{path.split('?', maxsplit=1)[0]}: {answer.status_code} {answer.text[:200]}")
