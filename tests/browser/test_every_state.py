@@ -83,6 +83,7 @@ def look(page: Page, name: str) -> list[str]:
                 wrong += [f"{where}: {finding}" for finding in findings(page)]
             if width in KEPT:
                 SCREENS.mkdir(parents=True, exist_ok=True)
+                page.evaluate("() => window.scrollTo(0, 0)")  # what sticks to the top is drawn there
                 page.screenshot(path=SCREENS / f"{name}-{width}-{scheme}.png", full_page=True)
             wrong += [f"{where}: {what} sticks out at the right" for what in page.evaluate(STICKING_OUT)]
     return wrong
