@@ -170,11 +170,12 @@ def test_every_export(open_page: Open, server: Server, tmp_path: Path) -> None:
 
 
 def check(file: Path, run: Run) -> None:
-    """Check that a file of data holds the path that the store has."""
+    """Check that a file of data holds the path that the store has, and the recommended clustering beside it."""
+    values = len(run.path) + 1
     if file.name.endswith("path.csv"):
-        assert len(file.read_text(encoding="utf-8").strip().splitlines()) == len(run.path) + 1
+        assert len(file.read_text(encoding="utf-8").strip().splitlines()) == values + 1
     if file.suffix == ".json":
-        assert len(json.loads(file.read_text(encoding="utf-8"))["records"]) == len(run.path)
+        assert len(json.loads(file.read_text(encoding="utf-8"))["records"]) == values
 
 
 def test_the_keyboard_alone_loads_runs_selects_and_exports(open_page: Open, server: Server, tmp_path: Path) -> None:
