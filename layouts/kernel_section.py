@@ -43,7 +43,6 @@ def kernel_section(view: SettingsView) -> Component:
             html.Div(
                 id=ids.SUM_FIELD,
                 hidden=hidden[ids.SUM_FIELD],
-                className="sum-fields",
                 children=[
                     field("Searched", select(ids.SUM_KERNEL, NAMES, view.kernel, "Kernel that is searched")),
                     field("Fixed", select(ids.PLUS_KERNEL, NAMES, added, "Kernel that is added and stays as it is")),

@@ -144,11 +144,10 @@ def field(
     wrapper_id: str | None = None,
     hidden: bool = False,
     help_text: str | None = None,
-    help_term: str | None = None,
 ) -> Component:
     """Return a control under its small label, in a wrapper that callbacks can hide."""
     extra = {"id": wrapper_id} if wrapper_id else {}
-    mark = [help_mark(help_term or label, help_text)] if help_text else []
+    mark = [help_mark(label, help_text)] if help_text else []
     return html.Div(
         className="field",
         hidden=hidden,
