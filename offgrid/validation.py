@@ -85,6 +85,13 @@ def check_labels(labels: ArrayLike, n: int, n_clusters: int) -> NDArray[np.int64
     return values.astype(np.int64)
 
 
+def check_truth(y: ArrayLike | None, n: int) -> NDArray[Any] | None:
+    """Return the labels to compare with as an array (n,), None where there are none, or raise InputError."""
+    if y is not None and np.shape(y) != (n,):
+        raise InputError(f"y has shape {np.shape(y)}: it needs one label for each of the {n} rows.")
+    return None if y is None else np.asarray(y)
+
+
 def check_count(value: Any, name: str, *, minimum: int = 1, maximum: int | None = None, why: str = "") -> int:
     """Return a whole number within its limits, or raise InputError."""
     limits = f"at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
