@@ -1,6 +1,6 @@
 """The clusterings at the selected bandwidths, up to six.
 
-Entry points: `panel`, and what callbacks write into it: `panes`, `axis_options`, `projection_note`.
+Entry points: `panel`, and what callbacks write into it: `panes`, and the fields of an `AxesView`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The settings for the kernel.
 
-Entry points: `kernel_section`, and what callbacks write into it: `kernel_note`, `hidden_fields`, `kinds`.
+Entry points: `kernel_section`, and what callbacks write into it: `kernel_note` and `hidden_fields`.
 """
 
 from __future__ import annotations
