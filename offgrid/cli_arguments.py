@@ -25,8 +25,8 @@ KERNELS = ("rbf", "laplacian", "polynomial")
 LIMITINGS = ("none", "close", "movers")
 EXPERIMENTS = ("table1", "table2", "table3", "table4", "figure1", "gaps")
 _DATA_FOLDER = (
-    "folder with the paper's data; default: OFFGRID_BENCHMARK_DATA, or ../shared/data beside the checkout; without any, "
-    "the built-in data sets"
+    "folder with the paper's data; default: OFFGRID_BENCHMARK_DATA, or ../shared/data beside the checkout; "
+    "without any, the built-in data sets"
 )
 
 
