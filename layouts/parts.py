@@ -1,6 +1,6 @@
 """Small parts that every panel is made of: icons, help marks, titles, letters.
 
-Entry points: `icon`, `help_mark`, `section_title`, `field`, `settings_section`, `letter`, `select`,
+Entry points: `icon`, `help_mark`, `section_title`, `legend_entries`, `field`, `settings_section`, `letter`, `select`,
 `unbroken`, `plain_text`, `choices`, `address`.
 """
 
@@ -135,6 +135,14 @@ def section_title(title: str, note: Any = None, *, note_id: str | None = None, r
             html.Div(right, className="section-right"),
         ],
     )
+
+
+def legend_entries(entries: Iterable[tuple[str, str]]) -> list[Component]:
+    """Return the entries of a legend, each a mark (its class is "key-" and the first text) and what it means."""
+    return [
+        html.Span([html.Span(className=f"key key-{key}", **{"aria-hidden": "true"}), text], className="legend-entry")
+        for key, text in entries
+    ]
 
 
 def field(
