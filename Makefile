@@ -1,6 +1,7 @@
 # Two commands matter: `make run` serves the dashboard, `make test` checks everything. `make help` lists the rest.
-# Needs python3 (3.11 or newer) with its venv module, and make; `make test` also needs Chromium, and fetches
-# Debian's when it may; it skips what needs redis-server where there is none and it may not fetch it. Everything else goes into $(VENV). Variables: PYTHON, VENV, OFFGRID_* (see README.md).
+# Needs python3 (3.11 or newer) with its venv module, and make; `make test` also needs Chromium, and fetches Debian's
+# when it may; it skips what needs redis-server where there is none and it may not fetch it. Everything else goes into
+# $(VENV). Variables: PYTHON, VENV, OFFGRID_* (see README.md).
 
 VENV ?= .venv
 PYTHON ?=

@@ -3,7 +3,7 @@
 (function () {
     "use strict";
 
-    const MOST = 6;
+    const MOST = 6; // as `MOST_SELECTED` of callbacks/state.py
     const seen = {run: {}, selection: null, shown: null, tab: "table"};
 
     function noUpdate() {
@@ -247,7 +247,7 @@
                 if (!shown.id) {
                     return noUpdate();
                 }
-                const short = shown.sigmas.length <= 14;
+                const short = shown.sigmas.length <= 14; // this and the next line as `default_filter` of layouts/table_panel.py
                 const suits = short ? "all" : shown.active ? "newest" : "long";
                 const chosenByHand = run === shown.id && proposed !== null && current !== proposed;
                 run = shown.id;

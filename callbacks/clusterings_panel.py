@@ -33,6 +33,12 @@ REST = 2.5  # seconds between two drawings of the clusterings while the search g
 
 def register(app: Dash, services: Services) -> None:
     """Attach the callbacks of the clusterings."""
+    _register_panes(app, services)
+    _register_controls(app, services)
+
+
+def _register_panes(app: Dash, services: Services) -> None:
+    """Draw the panes, after the path."""
 
     @app.callback(
         output={"panes": Output(ids.CLUSTERINGS, "children"), "store": Output(ids.PANES, "data")},
@@ -70,6 +76,10 @@ def register(app: Dash, services: Services) -> None:
         Input(ids.PATH_GRAPH, "figure"),
         State(ids.DRAWN, "data"),
     )
+
+
+def _register_controls(app: Dash, services: Services) -> None:
+    """Offer the ways to draw that the data have: axes, labels, mean images."""
 
     @app.callback(
         output={

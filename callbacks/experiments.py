@@ -141,7 +141,7 @@ def _register_background(app: Dash, settings: Settings) -> None:
 
 def carry_out(rerun_id: str, settings: Settings, send: Callable[[tuple[Any, ...]], None]) -> None:
     """Carry the rerun out in this process, which is a job's. Failures end in the store and in the log."""
-    from services.jobs import parent_watch
+    from services.heart import parent_watch
     from services.processes import NICENESS
     from services.rerun_jobs import execute
 

@@ -42,9 +42,30 @@ DATA_OUTPUTS = {
 }
 
 
+_FIELD_STATES = {name: State(*place) for name, place in FIELDS.items()}
+
+
 def register(app: Dash, services: Services) -> None:
     """Attach the callbacks of the settings column."""
-    fields = {name: State(*place) for name, place in FIELDS.items()}
+    _register_data(app, services)
+    _register_notes(app, services)
+    _register_run(app, services)
+    app.clientside_callback(
+        ClientsideFunction("offgrid", "openSettings"),
+        Output(ids.SETTINGS_PANEL, "className"),
+        Output(ids.SETTINGS_BACKDROP, "className"),
+        Input(ids.SETTINGS_OPEN, "n_clicks"),
+        Input(ids.SETTINGS_CLOSE, "n_clicks"),
+        Input(ids.SETTINGS_BACKDROP, "n_clicks"),
+        Input(ids.RUN, "data"),
+        State(ids.SETTINGS_PANEL, "className"),
+        State(ids.SETTINGS_BACKDROP, "className"),
+        prevent_initial_call=True,
+    )
+
+
+def _register_data(app: Dash, services: Services) -> None:
+    """Propose what suits the data set or the column of labels that was chosen."""
 
     @app.callback(
         output=DATA_OUTPUTS,
@@ -73,7 +94,7 @@ def register(app: Dash, services: Services) -> None:
             "columns": Output(ids.COLUMNS, "value", allow_duplicate=True),
             "k": Output(ids.K, "value", allow_duplicate=True),
         },
-        inputs={"label": Input(ids.LABEL_COLUMN, "value"), "values": fields},
+        inputs={"label": Input(ids.LABEL_COLUMN, "value"), "values": _FIELD_STATES},
         prevent_initial_call=True,
     )
     def update_label_choice(label: str | None, values: Values) -> dict[str, Any]:
@@ -84,6 +105,10 @@ def register(app: Dash, services: Services) -> None:
             return {"columns": changed, "k": services.points(spec).n_classes or no_update}
         except InputError:
             return {"columns": changed, "k": no_update}
+
+
+def _register_notes(app: Dash, services: Services) -> None:
+    """Say what the fields mean as they are set, and which of them cannot be searched with."""
 
     @app.callback(
         output={
@@ -135,6 +160,10 @@ def register(app: Dash, services: Services) -> None:
             "bar_note": settings_panel.bar_note(view),
         }
 
+
+def _register_run(app: Dash, services: Services) -> None:
+    """Ask for a run with what the fields hold."""
+
     @app.callback(
         output={
             "run": Output(ids.RUN, "data"),
@@ -142,7 +171,7 @@ def register(app: Dash, services: Services) -> None:
             "selection": Output(ids.SELECTION, "data"),
             "error": Output(ids.SETTINGS_ERROR, "children", allow_duplicate=True),
         },
-        inputs={"clicks": Input(ids.RUN_BUTTON, "n_clicks"), "values": fields},
+        inputs={"clicks": Input(ids.RUN_BUTTON, "n_clicks"), "values": _FIELD_STATES},
         prevent_initial_call=True,
     )
     def update_run(clicks: int | None, values: Values) -> dict[str, Any]:
@@ -157,19 +186,6 @@ def register(app: Dash, services: Services) -> None:
             "selection": {"indices": [], "active": None, "auto": True},
             "error": None,
         }
-
-    app.clientside_callback(
-        ClientsideFunction("offgrid", "openSettings"),
-        Output(ids.SETTINGS_PANEL, "className"),
-        Output(ids.SETTINGS_BACKDROP, "className"),
-        Input(ids.SETTINGS_OPEN, "n_clicks"),
-        Input(ids.SETTINGS_CLOSE, "n_clicks"),
-        Input(ids.SETTINGS_BACKDROP, "n_clicks"),
-        Input(ids.RUN, "data"),
-        State(ids.SETTINGS_PANEL, "className"),
-        State(ids.SETTINGS_BACKDROP, "className"),
-        prevent_initial_call=True,
-    )
 
 
 def decoded(contents: str) -> bytes:

@@ -58,6 +58,24 @@ CHANGED = {
 
 def register(app: Dash, services: Services) -> None:
     """Attach the callbacks of the result's head."""
+    _register_following(app, services)
+    _register_buttons(app, services)
+    app.clientside_callback(
+        ClientsideFunction("offgrid", "announce"),
+        Input(ids.SHOWN, "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("offgrid", "copyLink"),
+        Output(ids.COPY_LINK_LABEL, "children"),
+        Input(ids.COPY_LINK, "n_clicks"),
+        State(ids.ADDRESS, "data"),
+        prevent_initial_call=True,
+    )
+
+
+def _register_following(app: Dash, services: Services) -> None:
+    """Follow the run that is shown: what changes each second, and the rest where its path has grown."""
 
     @app.callback(
         output={**FOLLOWING, **CHANGED},
@@ -91,6 +109,10 @@ def register(app: Dash, services: Services) -> None:
             # only where another run is shown: an answer on its way must not undo a click
             "pinned": no_update if (shown or {}).get("id") == now.get("id") else view.pinned,
         }
+
+
+def _register_buttons(app: Dash, services: Services) -> None:
+    """Cancel, resume and pin the run that is shown."""
 
     @app.callback(
         Output(ids.TICK, "data", allow_duplicate=True),
@@ -126,19 +148,6 @@ def register(app: Dash, services: Services) -> None:
     def update_pinned(checked: bool, run_data: Data) -> str:
         services.runs.pin(run_id(run_data), visitors.current(), pinned=bool(checked))
         return uuid4().hex
-
-    app.clientside_callback(
-        ClientsideFunction("offgrid", "announce"),
-        Input(ids.SHOWN, "data"),
-        prevent_initial_call=True,
-    )
-    app.clientside_callback(
-        ClientsideFunction("offgrid", "copyLink"),
-        Output(ids.COPY_LINK_LABEL, "children"),
-        Input(ids.COPY_LINK, "n_clicks"),
-        State(ids.ADDRESS, "data"),
-        prevent_initial_call=True,
-    )
 
 
 def following_values(view: ResultView, *, cancelling: bool) -> dict[str, Any]:

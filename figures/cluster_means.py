@@ -22,7 +22,6 @@ from figures.theme import Figure, Palette, Scheme, base_layout, cluster_colour, 
 _GAP, _CAPTION = 0.12, 0.30  # of an image's side: between two images, and beneath each for its caption
 _BAR = 0.045
 _ASPECT = 1.3  # of the card: width to height, between that of a narrow screen and of a wide one
-_NOTHING = "rgba(0,0,0,0)"
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]

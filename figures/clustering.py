@@ -83,11 +83,11 @@ def matched_truth(reference: Ints, truth: Ints, class_names: Sequence[str]) -> t
     return matched, tuple(names)
 
 
-def sample_rows(n_rows: int, most: int = SAMPLE_FROM) -> Ints | None:
+def sample_rows(n_rows: int) -> Ints | None:
     """Return the rows to draw of a data set too large to draw whole (the same ones each time), None for all."""
-    if n_rows <= most:
+    if n_rows <= SAMPLE_FROM:
         return None
-    return np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n_rows, SAMPLE_FROM, replace=False))
 
 
 def label_places(coordinates: Floats, labels: Ints, n_clusters: int) -> Floats:

@@ -168,26 +168,25 @@ def dots(x: Sequence[Any], y: Sequence[Any], texts: Sequence[str], marker: Figur
     }
 
 
-def rule(value: float, colour: str, *, across: bool = False, dash: str = "solid", width: float = 1) -> Figure:
-    """Return a straight line over the whole chart: upright at a value of x, or across at one of y."""
-    free, fixed = ("x", "y") if across else ("y", "x")
-    ends = {f"{free}0": 0, f"{free}1": 1, f"{fixed}0": value, f"{fixed}1": value}
-    refs = {f"{free}ref": "paper", f"{fixed}ref": fixed}
-    return {"type": "line", **refs, **ends, "line": {"color": colour, "width": width, "dash": dash}, "layer": "below"}
+def rule(value: float, colour: str, *, dash: str = "solid") -> Figure:
+    """Return an upright line over the whole height, at a value of x."""
+    line = {"color": colour, "width": 1, "dash": dash}
+    return {"type": "line", **_over_the_height(value, value), "line": line, "layer": "below"}
 
 
 def band(low: float, high: float, colour: str) -> Figure:
     """Return a shaded range of x over the whole height."""
-    ends = {"x0": low, "x1": high, "y0": 0, "y1": 1}
     return {
         "type": "rect",
-        "xref": "x",
-        "yref": "paper",
-        **ends,
+        **_over_the_height(low, high),
         "fillcolor": colour,
         "line": {"width": 0},
         "layer": "below",
     }
+
+
+def _over_the_height(low: float, high: float) -> Figure:
+    return {"xref": "x", "yref": "paper", "x0": low, "x1": high, "y0": 0, "y1": 1}
 
 
 def note(text: str, colour: str, x: float, y: float, **extra: Any) -> Figure:

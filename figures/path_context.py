@@ -159,10 +159,10 @@ class Context:
             }
         )
 
-    def add_rule(self, sigma: float, top: float, bottom: float, layer: str = "above", **line: Any) -> None:
+    def add_rule(self, sigma: float, top: float, bottom: float, **line: Any) -> None:
         """Add a vertical line at a bandwidth, from and to heights in px from the top."""
         ends = {"x0": sigma, "x1": sigma, "y0": self.y(bottom), "y1": self.y(top)}
-        self.shapes.append({"type": "line", "xref": "x", "yref": "paper", **ends, "line": line, "layer": layer})
+        self.shapes.append({"type": "line", "xref": "x", "yref": "paper", **ends, "line": line, "layer": "above"})
 
     def add_note(
         self,

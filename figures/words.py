@@ -18,7 +18,7 @@ def sigma(value: float) -> str:
         return INFINITY
     if value <= 0 or 0.001 <= value < 1e7:
         return _minus(f"{value:,.0f}" if value >= 99.95 else _significant(value, 3))
-    return _scientific(value, 3)
+    return scientific(value, 3)
 
 
 def bandwidth(value: float, symbol: str = "σ") -> str:
@@ -37,7 +37,7 @@ def sigma_exact(value: float) -> str:
 
 def sigma_bound(value: float) -> str:
     """Return a bandwidth to two figures ("0.0016"), for a bound that is only named."""
-    return _scientific(value, 2) if value < 1e-4 else _significant(value, 2)
+    return scientific(value, 2) if value < 1e-4 else _significant(value, 2)
 
 
 def measure(value: float, decimals: int = 3) -> str:
@@ -54,7 +54,7 @@ def share(value: float) -> str:
     """Return a number from 0 to 1 to three figures ("0.820", "0.00375", "2.1×10⁻⁹")."""
     if value == 0 or value >= 0.0001:
         return _significant(value, 3) if 0 < value < 0.1 else measure(value)
-    return _scientific(value, 2)
+    return scientific(value, 2)
 
 
 def percent(part: float) -> str:
@@ -66,7 +66,7 @@ def value(number: float) -> str:
     """Return a number of any size to four figures ("12.34", "−0.005821", "1.23×10⁹")."""
     size = abs(number)
     if size and not 1e-4 <= size < 1e7:
-        return _scientific(number, 3)
+        return scientific(number, 3)
     return _minus(_significant(number, 4))
 
 
@@ -75,7 +75,7 @@ def factor(value: float) -> str:
     if math.isinf(value):
         return f"to {INFINITY}"
     if value >= 1e5:
-        return f"{_scientific(value, 1)} ×"
+        return f"{scientific(value, 1)} ×"
     return f"{value:,.0f}×" if value >= 9.95 else f"{value:.1f}×"
 
 
@@ -123,7 +123,8 @@ def _significant(value: float, figures: int) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def _scientific(value: float, figures: int) -> str:
+def scientific(value: float, figures: int) -> str:
+    """Return a number as a multiple of a power of ten ("2.1×10⁻⁹")."""
     mantissa, exponent = f"{value:.{figures - 1}e}".split("e")
     return _minus(mantissa) + "×10" + str(int(exponent)).translate(_SUPERSCRIPTS)
 

@@ -1,6 +1,6 @@
 """The clusterings at the selected bandwidths, up to six.
 
-Entry points: `panel`, and what callbacks write into it: `panes`, `axis_options`, `projection_note`.
+Entry points: `panel`, and what callbacks write into it: `panes`, and the fields of an `AxesView`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from layouts.summary import far_end
 from layouts.views import ResultView
 from offgrid.path import BESIDE
 
-MOST = 6
 TRUTH_PLACE = 6
 MEANS_NOTE = "the mean image of each cluster; the bar is its size beside the largest"
 GRAPH_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "showTips": False, "responsive": True}
@@ -46,7 +45,7 @@ class AxesView:
         return MEANS_NOTE if drawing == "means" else self.note
 
 
-def panel(view: ResultView, axes: AxesView, content: list[Component], *, truth: str = "clusters") -> Component:
+def panel(view: ResultView, axes: AxesView, content: list[Component]) -> Component:
     """Return the section; `content` comes from `panes`."""
     return html.Section(
         className="section",
@@ -84,7 +83,7 @@ def panel(view: ResultView, axes: AxesView, content: list[Component], *, truth: 
                             children=dmc.SegmentedControl(
                                 id=ids.TRUTH,
                                 data=choices([("clusters", "Clusters"), ("truth", "With ground truth")]),
-                                value=truth,
+                                value="clusters",
                                 **{"aria-label": "What is drawn"},
                             ),
                         ),
@@ -166,7 +165,7 @@ def _empty_pane(has_values: bool) -> Component:
     if has_values:
         told = ["Click a value on the path,", "or walk with the arrow keys,", "to see its clustering here."]
     lines = [html.Span(line) for line in told]
-    return html.Div(html.P(lines, className="pane-empty-words"), className="pane pane-empty")
+    return html.Div(html.P(lines, className="pane-empty-words"), className="pane")
 
 
 def role(view: ResultView, index: int) -> str:

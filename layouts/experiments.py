@@ -15,7 +15,7 @@ from dash.development.base_component import Component
 
 from layouts import experiments_table, ids, parts
 from layouts.experiments_table import RerunView
-from layouts.parts import help_mark, section_title, settings_section, unbroken
+from layouts.parts import help_mark, legend_entries, section_title, settings_section, unbroken
 from offgrid.experiments.comparison import Column, Line
 from offgrid.experiments.findings import Note
 
@@ -152,14 +152,10 @@ def _drawing(figure: Any) -> Component:
         ("certified", "certified"), ("dyadic", "dyadic"), ("mknn", "mknn"), ("grid", "grid"),
         ("paper", "hollow: the paper's Table 3, on its own data"),
     )  # fmt: skip
-    legend = [
-        html.Span([html.Span(className=f"key key-{key}", **{"aria-hidden": "true"}), text], className="legend-entry")
-        for key, text in keys
-    ]
     return html.Section(
         className="section",
         children=[
-            section_title("Seconds for each value of σ", right=html.Div(legend, className="legend")),
+            section_title("Seconds for each value of σ", right=html.Div(legend_entries(keys), className="legend")),
             html.Div(
                 dcc.Graph(
                     id=ids.scaling_graph("figure"),

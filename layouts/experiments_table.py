@@ -283,7 +283,7 @@ def number(value: float | None, what: str) -> str:
     if what in CLOSE:
         return words.measure(value)
     if what == "relative_error":
-        return power(value)
+        return words.scientific(value, 2)
     if what == "speedup":
         return f"{value:,.1f}×"
     if what == "passes":
@@ -296,13 +296,6 @@ def seconds(value: float) -> str:
     size, unit = (1000 * value, "ms") if value < 0.9995 else (value, "s")
     decimals = max(0, 2 - math.floor(math.log10(size))) if size > 0 else 0
     return f"{size:.{decimals}f} {unit}"
-
-
-def power(value: float) -> str:
-    """Return a small number as a multiple of a power of ten."""
-    mantissa, exponent = f"{value:.1e}".split("e")
-    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{mantissa}×10{raised}"
 
 
 def signed(value: float) -> str:

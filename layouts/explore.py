@@ -43,7 +43,6 @@ def page(
     selection: dict[str, Any],
     run: dict[str, Any] | None = None,
     shown: dict[str, Any] | None = None,
-    truth: str = "clusters",
     tab: str = tabs.FIRST,
     max_upload_mb: float = 50,
 ) -> Component:
@@ -64,7 +63,7 @@ def page(
                     html.H1("Explore bandwidths", className="visually-hidden"),
                     summary.head(result),
                     path_panel.panel(result, path_figure),
-                    clusterings_panel.panel(result, axes, panes, truth=truth),
+                    clusterings_panel.panel(result, axes, panes),
                     tabs.panel([table_panel.tab(result), *(module.tab() for module in _TABS)], tab),
                 ],
             ),

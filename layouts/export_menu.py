@@ -19,7 +19,7 @@ def labels_item(sigma: float | None, symbol: str = "σ") -> str:
     return "Clustering, CSV" if sigma is None else f"Clustering at {words.bandwidth(sigma, symbol)}, CSV"
 
 
-def export_menu(sigma: float | None = None) -> Component:
+def export_menu() -> Component:
     """Return the button and its menu: data first, figures second."""
     return dmc.Menu(
         position="bottom-end",
@@ -35,7 +35,7 @@ def export_menu(sigma: float | None = None) -> Component:
                 [
                     dmc.MenuLabel("Data"),
                     dmc.MenuItem("Path, CSV", id=ids.EXPORT_PATH_CSV),
-                    dmc.MenuItem(labels_item(sigma), id=ids.EXPORT_LABELS_CSV),
+                    dmc.MenuItem(labels_item(None), id=ids.EXPORT_LABELS_CSV),
                     dmc.MenuItem("Whole run, JSON", id=ids.EXPORT_RUN_JSON),
                     dmc.MenuDivider(),
                     dmc.MenuLabel("Figures"),

@@ -1,6 +1,6 @@
 """The settings for the kernel.
 
-Entry points: `kernel_section`, and what callbacks write into it: `kernel_note`, `hidden_fields`, `kinds`.
+Entry points: `kernel_section`, and what callbacks write into it: `kernel_note` and `hidden_fields`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ def kernel_section(view: SettingsView) -> Component:
             html.Div(
                 id=ids.SUM_FIELD,
                 hidden=hidden[ids.SUM_FIELD],
-                className="sum-fields",
                 children=[
                     field("Searched", select(ids.SUM_KERNEL, NAMES, view.kernel, "Kernel that is searched")),
                     field("Fixed", select(ids.PLUS_KERNEL, NAMES, added, "Kernel that is added and stays as it is")),

@@ -1,6 +1,6 @@
 """Small parts that every panel is made of: icons, help marks, titles, letters.
 
-Entry points: `icon`, `help_mark`, `section_title`, `field`, `settings_section`, `letter`, `select`,
+Entry points: `icon`, `help_mark`, `section_title`, `legend_entries`, `field`, `settings_section`, `letter`, `select`,
 `unbroken`, `plain_text`, `choices`, `address`.
 """
 
@@ -137,6 +137,14 @@ def section_title(title: str, note: Any = None, *, note_id: str | None = None, r
     )
 
 
+def legend_entries(entries: Iterable[tuple[str, str]]) -> list[Component]:
+    """Return the entries of a legend, each a mark (its class is "key-" and the first text) and what it means."""
+    return [
+        html.Span([html.Span(className=f"key key-{key}", **{"aria-hidden": "true"}), text], className="legend-entry")
+        for key, text in entries
+    ]
+
+
 def field(
     label: str,
     control: Component,
@@ -144,11 +152,10 @@ def field(
     wrapper_id: str | None = None,
     hidden: bool = False,
     help_text: str | None = None,
-    help_term: str | None = None,
 ) -> Component:
     """Return a control under its small label, in a wrapper that callbacks can hide."""
     extra = {"id": wrapper_id} if wrapper_id else {}
-    mark = [help_mark(help_term or label, help_text)] if help_text else []
+    mark = [help_mark(label, help_text)] if help_text else []
     return html.Div(
         className="field",
         hidden=hidden,

@@ -15,7 +15,7 @@ from figures.path import shown_range
 from figures.path_baselines import SYMBOLS, drawn, outside
 from figures.path_data import bound_in_place
 from layouts import ids
-from layouts.parts import help_mark, section_title
+from layouts.parts import help_mark, legend_entries, section_title
 from layouts.views import ResultView
 from offgrid.comparison import METHODS
 
@@ -95,10 +95,7 @@ def legend(view: ResultView) -> list[Component]:
     if not view.active_state and any(number is not None for number in view.path.recurrences):
         entries.append(("recurs", "recurs, one colour each"))
     entries += _baselines(view)
-    return [
-        html.Span([html.Span(className=f"key key-{key}", **{"aria-hidden": "true"}), text], className="legend-entry")
-        for key, text in entries
-    ]
+    return legend_entries(entries)
 
 
 def _baselines(view: ResultView) -> list[tuple[str, str]]:

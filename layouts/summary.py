@@ -1,7 +1,7 @@
 """The head of the result: title, summary in two sentences, running line, notice.
 
 Entry points: `head` (the static frame), and what callbacks write into it: `summary`, `running_text`, `elapsed_text`,
-`running_hidden`, `notice`.
+`running_note`, `notice`.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ _LAST = 1.7976931348623157e308  # stands for infinity: JSON has none, and it sor
 Row = dict[str, Any]
 
 
-def tab(view: ResultView, chosen: str | None = None) -> Tab:
+def tab(view: ResultView) -> Tab:
     """Return the tab with the table."""
-    chosen = chosen or default_filter(view)
+    chosen = default_filter(view)
     shown = rows(view, chosen)
     controls = [
         help_mark("each column", _column_help(), class_name="table-help"),

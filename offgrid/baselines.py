@@ -9,187 +9,22 @@ on a path. Memory: the pairs and the ranks of neighbours, as for a search; `loca
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
-from offgrid.engine.layout import SQUARE
 from offgrid.engine.pairs import Pairs
 from offgrid.engine.percentile import low_percentile
 from offgrid.errors import InputError
-from offgrid.kernels import RBF
-from offgrid.lloyd import initial_labels, iterate
 from offgrid.memory import memory_limit
-from offgrid.metrics import NeighbourRanks, adjusted_rand_index, normalized_mutual_information, ranks_among
-from offgrid.path import partition_key
-from offgrid.validation import check_choice, check_count, check_n_clusters, check_points
+from offgrid.metrics import NeighbourRanks
+from offgrid.trials import BaselineResult, Bench, Trial
+from offgrid.validation import check_choice, check_count
 
-_MAX_ITER = 300
-# Squared distances that are worked out at once, at most.
-_BLOCK = 4_000_000
 _GRID_EXPONENTS = range(-6, 7)
-
-_Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """One value tried, and the clustering that came of it.
-
-    Attributes
-    ----------
-    label : str
-        What was tried, in words: ``"j = 3"``, ``"10^-2"``.
-    sigma : float or None
-        The bandwidth; None where there is not one for all points.
-    labels : ndarray of int32, shape (n,)
-    cnnc : float
-    nmi, ari : float or None
-        Agreement with the labels, None where the data have none.
-    seconds : float
-    passes : float
-        Kernel passes spent, in units of n**2 kernel entries.
-    iterations : int
-        Steps of kernel k-means; 0 for a method that has none.
-    converged : bool
-    """
-
-    label: str
-    sigma: float | None
-    labels: NDArray[np.int32]
-    cnnc: float
-    nmi: float | None
-    ari: float | None
-    seconds: float
-    passes: float
-    iterations: int
-    converged: bool
-
-    @cached_property
-    def key(self) -> bytes:
-        """The partition as bytes, equal for equal partitions whatever the names of the clusters."""
-        return partition_key(self.labels)
-
-
-@dataclass(frozen=True, eq=False)
-class BaselineResult:
-    """What a baseline tried and found.
-
-    Attributes
-    ----------
-    method : str
-        Its name in `BASELINES`.
-    trials : tuple of Trial
-        In the order tried; at least one.
-    seconds : float
-        All of it, but for ranking the neighbours that c-NNC needs.
-    notes : tuple of str
-        What was left out, in sentences for people.
-    """
-
-    method: str
-    trials: tuple[Trial, ...]
-    seconds: float
-    notes: tuple[str, ...] = ()
-
-    @property
-    def recommended(self) -> Trial:
-        """The trial of lowest c-NNC, the first among equals."""
-        return min(self.trials, key=lambda trial: trial.cnnc)
-
-    @property
-    def cnnc(self) -> float:
-        """The lowest c-NNC of any trial."""
-        return self.recommended.cnnc
-
-    @property
-    def nmi(self) -> float | None:
-        """The highest NMI of any trial, None without labels."""
-        return max((trial.nmi for trial in self.trials if trial.nmi is not None), default=None)
-
-    @property
-    def ari(self) -> float | None:
-        """The highest ARI of any trial, None without labels."""
-        return max((trial.ari for trial in self.trials if trial.ari is not None), default=None)
-
-    @property
-    def passes(self) -> float:
-        """Kernel passes of all trials."""
-        return sum(trial.passes for trial in self.trials)
-
-    @property
-    def n_partitions(self) -> int:
-        """Number of distinct partitions among the trials."""
-        return len({trial.key for trial in self.trials})
-
-
-class _Bench:
-    """The data, the start partition and the measures that the trials of one baseline share."""
-
-    def __init__(
-        self, X: ArrayLike, n_clusters: int, y: ArrayLike | None, init: Any, random_state: Any,
-        ranks: NeighbourRanks | None,
-    ) -> None:  # fmt: skip
-        points = check_points(X, minimum=2)
-        n = len(points)
-        self.n_clusters = check_n_clusters(n_clusters, n)
-        if y is not None and np.shape(y) != (n,):
-            raise InputError(f"y has shape {np.shape(y)}: it needs one label for each of the {n} rows.")
-        self.y = None if y is None else np.asarray(y)
-        self.points = points
-        self.kernel = RBF().on(points)
-        self.ranks = ranks_among(self.kernel.pairs) if ranks is None else ranks
-        if self.ranks.ranks.shape[1] != n:
-            raise InputError(f"ranks are of {self.ranks.ranks.shape[1]} rows, X has {n}: rank the neighbours of X.")
-        if isinstance(init, str):
-            check_choice(init, "init", ("random", "k-means++"))
-        self.rng = check_random_state(random_state)
-        self.start = initial_labels(init, self.kernel.pairs, self.n_clusters, 0.0, self.rng)
-        self.notes: list[str] = []
-        self.began = self.clock = time.perf_counter()
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.kernel.pairs.n
-
-    def at(self, label: str, sigma: float) -> Trial:
-        """Run kernel k-means at a bandwidth, from the start partition."""
-        return self.kernel_kmeans(label, sigma, self.kernel.pairs, self.kernel.t(sigma))
-
-    def kernel_kmeans(self, label: str, sigma: float | None, pairs: Pairs, t: float) -> Trial:
-        """Run kernel k-means with any kernel matrix, from the start partition."""
-        entries = pairs.entries
-        state = iterate(pairs, self.start, self.n_clusters, t, _MAX_ITER)
-        passes = (pairs.entries - entries) / self.n**2
-        return self.judged(label, sigma, state.partition.labels, passes, state.iterations, converged=state.converged)
-
-    def judged(
-        self, label: str, sigma: float | None, labels: NDArray[Any], passes: float, iterations: int = 0, *,
-        converged: bool = True,
-    ) -> Trial:  # fmt: skip
-        """Return a trial with its measures, and the seconds since the trial before."""
-        labels = labels.astype(np.int32)
-        nmi = ari = None
-        if self.y is not None:
-            nmi, ari = normalized_mutual_information(self.y, labels), adjusted_rand_index(self.y, labels)
-        cnnc = self.ranks.cost(labels, self.n_clusters).value
-        before, self.clock = self.clock, time.perf_counter()
-        return Trial(label, sigma, labels, cnnc, nmi, ari, self.clock - before, passes, iterations, converged)
-
-    def result(self, method: str, trials: Iterator[Trial]) -> BaselineResult:
-        """Carry out the trials, one after the other."""
-        done = tuple(trials)
-        if not done:
-            raise InputError("All rows of X are equal: no bandwidth tells them apart; give data with different rows.")
-        return BaselineResult(method, done, time.perf_counter() - self.began, tuple(self.notes))
 
 
 def mknn(
@@ -229,12 +64,12 @@ def mknn(
     >>> [round(trial.sigma, 3) for trial in mknn([[0.0], [1.0], [3.0]], 2, init=[0, 0, 1]).trials]
     [3.556, 14.222]
     """
-    bench = _Bench(X, n_clusters, y, init, random_state, ranks)
+    bench = Bench(X, n_clusters, y, init, random_state, ranks)
     most = math.floor(2.0 * (math.log(bench.n) + 1.0)) if count is None else check_count(count, "count")
     most = min(most, bench.n - 1)
 
     def trials() -> Iterator[Trial]:
-        means = np.sqrt(_nearest(bench, most)).mean(axis=0)
+        means = np.sqrt(bench.nearest(most)).mean(axis=0)
         for j, mean in enumerate(means, 1):
             sigma = bench.kernel.unit * 2.0 * float(mean) ** 2
             if sigma > 0.0:
@@ -254,7 +89,7 @@ def grid(
     Parameters are those of `mknn`. The grid knows nothing of the data: the same data in another unit give other
     clusterings.
     """
-    bench = _Bench(X, n_clusters, y, init, random_state, ranks)
+    bench = Bench(X, n_clusters, y, init, random_state, ranks)
     return bench.result("grid", (bench.at(f"10^{i}", 10.0**i) for i in _GRID_EXPONENTS))
 
 
@@ -272,10 +107,10 @@ def median_heuristic(
     .. [1] D. Garreau, W. Jitkrittum and M. Kanagawa, "Large sample analysis of the median heuristic",
        arXiv:1707.07269 (2017).
     """
-    bench = _Bench(X, n_clusters, y, init, random_state, ranks)
+    bench = Bench(X, n_clusters, y, init, random_state, ranks)
 
     def trials() -> Iterator[Trial]:
-        median = _median(bench)
+        median = bench.median()
         if median > 0.0:
             yield bench.at("median", 2.0 * bench.kernel.unit * median)
 
@@ -297,10 +132,10 @@ def ben_hur(
     .. [1] A. Ben-Hur, D. Horn, H. T. Siegelmann and V. Vapnik, "Support vector clustering", Journal of Machine Learning
        Research 2 (2001), section 3.
     """
-    bench = _Bench(X, n_clusters, y, init, random_state, ranks)
+    bench = Bench(X, n_clusters, y, init, random_state, ranks)
 
     def trials() -> Iterator[Trial]:
-        largest = max(float(block.max()) for _, block in _blocks(bench))
+        largest = max(float(block.max()) for _, block in bench.blocks())
         least = low_percentile(bench.kernel.pairs)
         halvings = math.floor(math.log2(largest / least)) if least > 0.0 else -1
         for i in range(halvings + 1):
@@ -330,16 +165,16 @@ def local_scaling(
        Systems 17 (2004).
     """
     check_count(neighbour, "neighbour")
-    bench = _Bench(X, n_clusters, y, init, random_state, ranks)
+    bench = Bench(X, n_clusters, y, init, random_state, ranks)
     _check_memory(bench.n)
 
     def trials() -> Iterator[Trial]:
-        scales = np.sqrt(_nearest(bench, min(neighbour, bench.n - 1))[:, -1])
+        scales = np.sqrt(bench.nearest(min(neighbour, bench.n - 1))[:, -1])
         if not (scales > 0.0).any():
             return
         scales = np.maximum(scales, scales[scales > 0.0].min())
         exponents = np.empty((bench.n, bench.n))
-        for first, block in _blocks(bench):
+        for first, block in bench.blocks():
             rows = slice(first, first + len(block))
             exponents[rows] = -block / np.outer(scales[rows], scales)
         yield bench.kernel_kmeans(f"neighbour {neighbour}", None, Pairs.from_exponents(exponents), 1.0)
@@ -362,12 +197,12 @@ def spectral(
     .. [1] A. Y. Ng, M. I. Jordan and Y. Weiss, "On spectral clustering: analysis and an algorithm", Advances in Neural
        Information Processing Systems 14 (2001).
     """
-    bench = _Bench(X, n_clusters, y, "random", random_state, ranks)
+    bench = Bench(X, n_clusters, y, "random", random_state, ranks)
     _check_memory(bench.n)
 
     def trials() -> Iterator[Trial]:
         neighbours = min(10, bench.n - 1)
-        median = 2.0 * bench.kernel.unit * _median(bench)
+        median = 2.0 * bench.kernel.unit * bench.median()
         kinds: list[tuple[str, float | None]] = [(f"{neighbours} nearest neighbours", None), ("gamma = 1", 1.0)]
         if median > 0.0:
             kinds.append(("median", median))
@@ -381,7 +216,7 @@ def spectral(
     return bench.result("spectral", trials())
 
 
-def _spectral_labels(bench: _Bench, sigma: float | None, neighbours: int) -> NDArray[np.int64] | None:
+def _spectral_labels(bench: Bench, sigma: float | None, neighbours: int) -> NDArray[np.int64] | None:
     """Return scikit-learn's labels for a bandwidth, or for a graph of nearest neighbours; None where it fails."""
     from scipy.sparse.linalg import ArpackError
     from sklearn.cluster import SpectralClustering
@@ -405,40 +240,6 @@ def _check_memory(n: int) -> None:
             f"X has {n} rows, and this method keeps a matrix of {8 * n * n / 2**30:.3g} GiB: take fewer rows, or raise "
             "OFFGRID_MEMORY_LIMIT."
         )
-
-
-def _blocks(bench: _Bench) -> Iterator[tuple[int, _Floats]]:
-    """Yield squared distances, in the kernel's unit, from blocks of rows to all rows, each with its first row."""
-    from scipy.spatial.distance import cdist
-
-    pairs, n = bench.kernel.pairs, bench.n
-    step = max(_BLOCK // n, 1)
-    for first in range(0, n, step):
-        rows = slice(first, first + step)
-        yield (
-            first,
-            -pairs.matrix[rows] if pairs.held == SQUARE else cdist(pairs.points[rows], pairs.points, "sqeuclidean"),
-        )
-
-
-def _nearest(bench: _Bench, count: int) -> _Floats:
-    """Return each row's squared distances to its `count` nearest neighbours, shape (n, count), in the kernel's unit."""
-    nearest = np.empty((bench.n, count))
-    for first, block in _blocks(bench):
-        own = np.arange(len(block))
-        block[own, first + own] = np.inf
-        nearest[first : first + len(block)] = np.sort(np.partition(block, count - 1, axis=1)[:, :count], axis=1)
-    return nearest
-
-
-def _median(bench: _Bench) -> float:
-    """Return the median of squared distances between rows, in the kernel's unit; the least above 0 where it is 0."""
-    pairs, n = bench.kernel.pairs, bench.n
-    if 4 * n * n <= memory_limit():
-        return low_percentile(pairs, 50.0)
-    first, second = np.random.default_rng(0).integers(n, size=(2, 1_000_000))
-    sample = -pairs.exponents_of(first[first != second], second[first != second])
-    return float(np.median(sample))
 
 
 BASELINES: Mapping[str, Callable[..., BaselineResult]] = {

@@ -24,6 +24,10 @@ INITS = ("random", "k-means++", "kernel-k-means++")
 KERNELS = ("rbf", "laplacian", "polynomial")
 LIMITINGS = ("none", "close", "movers")
 EXPERIMENTS = ("table1", "table2", "table3", "table4", "figure1", "gaps")
+_DATA_FOLDER = (
+    "folder with the paper's data; default: OFFGRID_BENCHMARK_DATA, or ../shared/data beside the checkout; "
+    "without any, the built-in data sets"
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -194,8 +198,7 @@ def _add_benchmark(commands: Any) -> None:
     add("--only", nargs="+", metavar="NAME", help="run these measurements; default: all")
     add("--full", action="store_true", help="time all of the plain way, where a part would stand for the whole")
     add("--rounds", type=_whole(1), default=5, metavar="N", help="rounds of each comparison; default: 5")
-    add("--data", type=Path, metavar="DIR", help="folder with the paper's data; default: OFFGRID_BENCHMARK_DATA, "
-        "or ../shared/data beside the checkout; without any, the built-in data sets")  # fmt: skip
+    add("--data", type=Path, metavar="DIR", help=_DATA_FOLDER)
     add("--peers", type=Path, metavar="DIR", help="folder to install the other packages in, each into an environment "
         "of its own, or where they are; without it they are left out")  # fmt: skip
     add(
@@ -210,15 +213,14 @@ def _add_experiments(commands: Any) -> None:
     parser = commands.add_parser(
         "experiments",
         help="do the paper's experiments again",
-        description="Do one of the paper's experiments again: 1 the data sets, 2 best NMI and c-NNC, 3 seconds of the "
-        "same runs, 4 one critical value, figure1 seconds for each value on MNIST, gaps what explains the figures that "
-        "are not the paper's. Each run is kept the moment it is done; the same command goes on where it was stopped. "
-        "Ctrl-C ends it and keeps what is done.",
+        description="Do one of the paper's experiments again: table1 the data sets, table2 best NMI and c-NNC, table3 "
+        "seconds of the same runs, table4 one critical value, figure1 seconds for each value on MNIST, gaps what "
+        "explains the figures that are not the paper's. Each run is kept the moment it is done; the same command goes "
+        "on where it was stopped. Ctrl-C ends it and keeps what is done.",
     )
     add = parser.add_argument
     add("experiment", choices=EXPERIMENTS, metavar="NAME", help=f"one of {', '.join(EXPERIMENTS)}")
-    add("--data", type=Path, metavar="DIR", help="folder with the paper's data; default: OFFGRID_BENCHMARK_DATA, "
-        "or ../shared/data beside the checkout; without any, the built-in data sets")  # fmt: skip
+    add("--data", type=Path, metavar="DIR", help=_DATA_FOLDER)
     add("--runs", type=_whole(1), metavar="N", help="runs of each data set, those kept counted; default: the paper's "
         "50, and 10 for table4")  # fmt: skip
     add("--sets", nargs="+", metavar="SET", help="data sets (not for figure1); default: all")

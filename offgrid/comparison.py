@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from offgrid.errors import InputError
-from offgrid.path import BESIDE, BandwidthPath, PathRecord, partition_key
+from offgrid.path import BESIDE, BandwidthPath, PathRecord, json_value, partition_key
 from offgrid.selection import recommend
 
 # Of larger data a sample is worked on: beyond this many rows a person waits for minutes.
@@ -126,7 +126,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values; an infinite bandwidth is the string ``"inf"``."""
         plain = {name: getattr(self, name) for name in _PLAIN}
-        tried = [asdict(one) | {"sigma": _told(one.sigma)} for one in self.tried]
+        tried = [asdict(one) | {"sigma": json_value(one.sigma)} for one in self.tried]
         packed = base64.b64encode(np.ascontiguousarray(self.labels, dtype=np.int32).tobytes()).decode("ascii")
         return {**plain, "notes": list(self.notes), "tried": tried, "labels": packed}
 
@@ -157,10 +157,6 @@ class Comparison:
 
 
 _PLAIN = ("name", "chosen", "n_partitions", "passes", "seconds", "cnnc_error", "ari", "reason", "failure")
-
-
-def _told(sigma: float | None) -> float | str | None:
-    return "inf" if sigma is not None and math.isinf(sigma) else sigma
 
 
 def _read(sigma: float | str | None) -> float | None:

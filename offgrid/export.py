@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offgrid.datasets.model import Dataset, Points
-from offgrid.path import BandwidthPath
+from offgrid.path import BandwidthPath, json_value
 from offgrid.selection import recommend
 
 PATH_COLUMNS = (
@@ -93,7 +92,7 @@ def run_dict(
     if best is not None:
         own = recommend(path.found)
         said = reason or (own.reason if own else "")
-        chosen = {"index": best, "sigma": _plain(path.records[best].sigma), "reason": said}
+        chosen = {"index": best, "sigma": json_value(path.records[best].sigma), "reason": said}
     return {
         "data": points_dict(points),
         "search": dict(settings),
@@ -101,7 +100,9 @@ def run_dict(
         "lower_bound": lower_bound,
         "lower_bound_note": lower_bound_note,
         "recommended": chosen,
-        "records": [record.to_dict() | {"holds_to": _plain(path.holds_to(i))} for i, record in enumerate(path.records)],
+        "records": [
+            record.to_dict() | {"holds_to": json_value(path.holds_to(i))} for i, record in enumerate(path.records)
+        ],
         "ends": [end.to_dict() for end in path.ends.values()],
     }
 
@@ -121,10 +122,6 @@ def _recommended(path: BandwidthPath) -> int | None:
         return len(path) - 1
     best = recommend(path.found)
     return None if best is None else best.index
-
-
-def _plain(value: float | None) -> float | str | None:
-    return "inf" if value is not None and math.isinf(value) else value
 
 
 def _csv(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:

@@ -51,6 +51,11 @@ class NeighbourRanks:
         """Whether every row is ranked."""
         return len(self.rows) == self.ranks.shape[1]
 
+    def check_rows(self, n: int) -> None:
+        """Raise InputError where the ranks are those of other data, not of n rows."""
+        if self.ranks.shape[1] != n:
+            raise InputError(f"ranks are of {self.ranks.shape[1]} rows, X has {n}: rank the neighbours of X.")
+
     def cost(self, labels: NDArray[np.integer], n_clusters: int) -> NeighbourCost:
         """Return c-NNC of a partition: one pass over the ranks.
 

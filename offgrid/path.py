@@ -89,7 +89,7 @@ class PathRecord:
 
         An infinite bandwidth is the string ``"inf"``.
         """
-        plain = {name: _plain(getattr(self, name)) for name in _PLAIN_FIELDS}
+        plain = {name: json_value(getattr(self, name)) for name in _PLAIN_FIELDS}
         if pack:
             return {**plain, "labels": _pack(self.labels), "moved": _pack(self.moved)}
         return {**plain, "labels": self.labels.tolist(), "moved": self.moved.tolist()}
@@ -110,7 +110,8 @@ _PLAIN_FIELDS = (
 _BANDWIDTHS = ("sigma", "below", "critical")
 
 
-def _plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
+    """Return a value as JSON can hold it: infinity as "inf", which `float` reads back."""
     return "inf" if isinstance(value, float) and math.isinf(value) else value
 
 
@@ -140,7 +141,7 @@ class LevelEnd:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values; an infinite `holds_to` is the string ``"inf"``."""
-        return {"level": self.level, "reason": self.reason, "holds_to": _plain(self.holds_to)}
+        return {"level": self.level, "reason": self.reason, "holds_to": json_value(self.holds_to)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> LevelEnd:

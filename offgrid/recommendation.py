@@ -22,7 +22,7 @@ from offgrid.kernels import RBF
 from offgrid.local_cost import LocalCost, standard_error
 from offgrid.memory import memory_limit
 from offgrid.partitions import match_labels, number_clusters
-from offgrid.path import partition_key
+from offgrid.path import json_value, partition_key
 from offgrid.recommendation_words import reasons
 from offgrid.spectral import kmeans_labels, spectral_labels
 from offgrid.threading_limits import few_threads
@@ -73,7 +73,7 @@ class CandidatePartition:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values; an infinite bandwidth is the string ``"inf"``."""
         return {
-            "sigma": _plain(self.sigma),
+            "sigma": json_value(self.sigma),
             "cost": self.cost,
             "standard_error": self.standard_error,
             "labels": self.labels.tolist(),
@@ -169,13 +169,13 @@ class RecommendedPartition:
         """Return JSON-ready values; an infinite bandwidth is the string ``"inf"``."""
         runner_up = self.runner_up
         return {
-            "sigma": _plain(self.sigma),
+            "sigma": json_value(self.sigma),
             "cost": self.cost,
             "standard_error": self.standard_error,
             "labels": self.labels.tolist(),
             "why": list(self.why),
-            "seen_from": _plain(self.seen_from),
-            "seen_to": _plain(self.seen_to),
+            "seen_from": json_value(self.seen_from),
+            "seen_to": json_value(self.seen_to),
             "n_seen": self.n_seen,
             "n_tried": self.n_tried,
             "n_partitions": self.n_partitions,
@@ -389,7 +389,3 @@ def _described(
         n_tried=n_tried, n_partitions=len(choice.labels), excess_of_kmeans=choice.excess(0, choice.lowest),
         lowest=lowest, n_neighbours=choice.n_neighbours, runner_up=runner_up, rows=rows,
     )  # fmt: skip
-
-
-def _plain(value: float) -> float | str:
-    return "inf" if math.isinf(value) else value

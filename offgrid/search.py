@@ -36,7 +36,7 @@ from offgrid.metrics import (
 from offgrid.path import EndReason, LevelEnd, PathRecord
 from offgrid.proximity import evaluate
 from offgrid.selection import recommend
-from offgrid.validation import check_choice, check_count, check_n_clusters, check_points, check_positive
+from offgrid.validation import check_choice, check_count, check_n_clusters, check_points, check_positive, check_truth
 
 _MAX_ITER = 300
 # Where no exponent exceeds this, the kernel is flat up to rounding: kernel k-means has become k-means.
@@ -180,11 +180,10 @@ class BandwidthSearch(ClusterMixin, BaseEstimator):
         """
         points = check_points(X, minimum=2)
         validate_data(self, X, skip_check_array=True)
-        self._check_parameters(len(points), y)
-        run = _Run(self, points, y, ranks)
-        return run.records(resume)
+        self._check_parameters(len(points))
+        return _Run(self, points, check_truth(y, len(points)), ranks).records(resume)
 
-    def _check_parameters(self, n: int, y: ArrayLike | None) -> None:
+    def _check_parameters(self, n: int) -> None:
         check_n_clusters(self.n_clusters, n)
         check_choice(self.method, "method", METHODS)
         check_choice(self.limiting, "limiting", LIMITING)
@@ -207,27 +206,22 @@ class BandwidthSearch(ClusterMixin, BaseEstimator):
             check_positive(self.start, "start")
         if self.limit is not None:
             check_positive(self.limit, "limit")
-        if y is not None and np.shape(y) != (n,):
-            raise InputError(f"y has shape {np.shape(y)}: it needs one label for each of the {n} rows.")
 
 
 class _Run:
     """One run of a search on one data set."""
 
     def __init__(
-        self, search: BandwidthSearch, points: NDArray[np.float64], y: ArrayLike | None, ranks: NeighbourRanks | None
+        self, search: BandwidthSearch, points: NDArray[np.float64], y: NDArray[Any] | None, ranks: NeighbourRanks | None
     ) -> None:
         self.search = search
-        self.y = None if y is None else np.asarray(y)
+        self.y = y
         self.kernel: KernelOnData = search.kernel.on(points)
         check_method(self.kernel, search.method)
         if ranks is None:
             ranks = ranks_among(self.kernel.pairs) if self.kernel.pairs.squared else neighbour_ranks(points)
         self.ranks = ranks
-        if self.ranks.ranks.shape[1] != len(points):
-            raise InputError(
-                f"ranks are of {self.ranks.ranks.shape[1]} rows, X has {len(points)}: rank the neighbours of X."
-            )
+        self.ranks.check_rows(len(points))
         self.n_levels = len(search.depths) if search.method == "dyadic" else 1
         search.ends_ = []
         search.lower_bound_, search.lower_bound_note_ = None, ""

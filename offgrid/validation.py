@@ -14,14 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 from offgrid.errors import InputError, InputTypeError
 
 
-def check_points(X: ArrayLike, *, minimum: int = 1) -> NDArray[np.float64]:
-    """Return X as a finite float64 array (n, d) with at least `minimum` rows, or raise InputError."""
+def dense_array(X: Any) -> NDArray[Any]:
+    """Return X as an array of any type and shape, or raise InputError where it is sparse or ragged."""
     if hasattr(X, "toarray"):
         raise InputError("X is a sparse matrix: give a dense array, X.toarray().")
     try:
-        values = np.asarray(X)
+        return np.asarray(X)
     except ValueError as error:
         raise InputError("X has rows of different lengths: give every row the same number of values.") from error
+
+
+def check_points(X: ArrayLike, *, minimum: int = 1) -> NDArray[np.float64]:
+    """Return X as a finite float64 array (n, d) with at least `minimum` rows, or raise InputError."""
+    values = dense_array(X)
     if values.dtype.kind == "c":
         raise InputError("Complex data not supported: X has complex numbers; give real ones.")
     try:
@@ -78,6 +83,13 @@ def check_labels(labels: ArrayLike, n: int, n_clusters: int) -> NDArray[np.int64
             f"between 0 and {n_clusters - 1}."
         )
     return values.astype(np.int64)
+
+
+def check_truth(y: ArrayLike | None, n: int) -> NDArray[Any] | None:
+    """Return the labels to compare with as an array (n,), None where there are none, or raise InputError."""
+    if y is not None and np.shape(y) != (n,):
+        raise InputError(f"y has shape {np.shape(y)}: it needs one label for each of the {n} rows.")
+    return None if y is None else np.asarray(y)
 
 
 def check_count(value: Any, name: str, *, minimum: int = 1, maximum: int | None = None, why: str = "") -> int:

@@ -1,6 +1,6 @@
 """Weighted kernel k-means, whose weights decide what is minimised: with degrees, the normalised cut.
 
-Entry points: `weighted_kernel_kmeans` and `weighted_objective`. Memory: O(n k) beside the kernel matrix.
+Entry point: `weighted_kernel_kmeans`. Memory: O(n k) beside the kernel matrix.
 """
 
 from __future__ import annotations
@@ -64,28 +64,12 @@ def weighted_kernel_kmeans(
     return labels
 
 
-def weighted_objective(K: Floats, weights: Floats, labels: Labels, n_clusters: int) -> float:
-    """Return what `weighted_kernel_kmeans` minimises: weighted squared distances to the centroids.
-
-    With degrees as weights it is the normalised cut plus the trace of D^-1 K minus k, for clusters that are not empty.
-    """
-    Z = _members(labels, n_clusters)
-    within = (Z * (K @ Z)).sum(axis=0) / np.maximum(weights @ Z, _TINY)
-    return float((K.diagonal() / weights).sum() - within.sum())
-
-
 def _proximities(K: Floats, weights: Floats, labels: Labels, n_clusters: int) -> Floats:
     """Return 2 <x, c> - <c, c> for each point and centroid, shape (n, k): the larger, the nearer."""
-    Z = _members(labels, n_clusters)
+    Z = np.zeros((len(labels), n_clusters))
+    Z[np.arange(len(labels)), labels] = 1.0  # whether a row belongs to a cluster
     sums = K @ Z
     volumes = np.maximum(weights @ Z, _TINY)
     # one after the other: the square of an empty cluster's volume would underflow
     norms = (Z * sums).sum(axis=0) / volumes / volumes
     return 2.0 * sums / (weights[:, None] * volumes) - norms
-
-
-def _members(labels: Labels, n_clusters: int) -> Floats:
-    """Return the matrix (n, k) with a 1 where a row belongs to a cluster."""
-    Z = np.zeros((len(labels), n_clusters))
-    Z[np.arange(len(labels)), labels] = 1.0
-    return Z

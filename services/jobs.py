@@ -8,34 +8,26 @@ the kernel, which are free again the moment their process dies.
 
 from __future__ import annotations
 
-import contextvars
 import logging
-import os
 import signal
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
-from pathlib import Path
-from types import FrameType
+from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any
-
-import multiprocess
 
 from offgrid.comparison import METHODS, Comparison, compare
 from offgrid.datasets.model import Points
 from offgrid.errors import InputError
+from services import slots
 from services.context import Services
 from services.disk import is_full
+from services.heart import Heart, Stopped
 from services.logs import about_run, describe
 from services.run_settings import SearchSettings
 from services.runs import LostRun, Progress, Run
-from services.slots import take
 
 if TYPE_CHECKING:
     from services.stores import Runs
 
-BEAT = 1.0  # seconds between heartbeats
-SLOT_PATIENCE = 0.2  # seconds between two tries for a slot
 SERVER_GONE = "The server was stopped; the search goes on when it is back."
 NO_ROOM = "The server's disk is full, so that nothing more could be kept."
 
@@ -43,10 +35,6 @@ logger = logging.getLogger(__name__)
 
 OnProgress = Callable[[str], None]
 Build = Callable[[SearchSettings], Any]
-
-
-class Stopped(BaseException):
-    """The search must stop now: cancel was asked for, or the run was taken over. Not an `Exception`: nobody eats it."""
 
 
 def build_search(search: SearchSettings) -> Any:
@@ -100,11 +88,11 @@ def execute(
     owner = owner or runs.claim(run_id)
     if owner is None:
         return
-    heart = Heart(runs, run_id, owner, on_progress, parent_lives)
-    slots, count = services.settings.data_dir / "slots", services.settings.slots
+    heart = _Heart(runs, run_id, owner, on_progress, parent_lives)
+    slot = nullcontext() if has_slot else slots.hold(services.settings, lambda: runs.is_next(run_id), heart.wait)
     with about_run(run_id):
         try:
-            with heart.beating(), nullcontext() if has_slot else _slot(slots, count, heart):
+            with heart.beating(), slot:
                 _carry_out(services, run_id, owner, heart, build)
         except Stopped:
             if heart.cancelled:
@@ -122,7 +110,7 @@ def execute(
         except BaseException:
             _close(runs.stop, run_id, owner, "queued", SERVER_GONE)
             raise
-        heart.tell()
+        heart.notify()
 
 
 def _close(close: Callable[..., None], run_id: str, owner: str, *values: str) -> None:
@@ -138,10 +126,10 @@ def _close(close: Callable[..., None], run_id: str, owner: str, *values: str) ->
         logger.warning("it could not be closed as %s", values, exc_info=True)
 
 
-def _carry_out(services: Services, run_id: str, owner: str, heart: Heart, build: Build) -> None:
+def _carry_out(services: Services, run_id: str, owner: str, heart: _Heart, build: Build) -> None:
     runs = services.runs
     runs.start(run_id, owner)
-    heart.tell()
+    heart.notify()
     run = runs.get(run_id)
     if run is None:
         raise LostRun(run_id)
@@ -160,7 +148,7 @@ def _carry_out(services: Services, run_id: str, owner: str, heart: Heart, build:
     logger.info("finished")
 
 
-def _compare(services: Services, run: Run, points: Points, ranks: Any, heart: Heart) -> None:
+def _compare(services: Services, run: Run, points: Points, ranks: Any, heart: _Heart) -> None:
     """Carry out what is asked for beside the search, and what others ask for meanwhile, each once for everybody."""
     while True:
         now = services.runs.get(run.id) or run
@@ -173,7 +161,7 @@ def _compare(services: Services, run: Run, points: Points, ranks: Any, heart: He
         services.comparisons.put(left[0], found)
 
 
-def _carry_out_beside(name: str, search: SearchSettings, points: Points, ranks: Any, heart: Heart) -> Comparison:
+def _carry_out_beside(name: str, search: SearchSettings, points: Points, ranks: Any, heart: _Heart) -> Comparison:
     """Return what a method found; where it could not, the reason: the path is worth having without it."""
     title, init = METHODS[name].title, "random" if search.init == "random" else "k-means++"
 
@@ -181,7 +169,7 @@ def _carry_out_beside(name: str, search: SearchSettings, points: Points, ranks: 
         heart.beside(f"{title}, {what}", share)
 
     heart.beside(title)
-    heart.tell()
+    heart.notify()
     try:
         with heart.interruptible():
             return compare(
@@ -191,7 +179,7 @@ def _carry_out_beside(name: str, search: SearchSettings, points: Points, ranks: 
         return Comparison.failed(name, describe(error, title))
 
 
-def _find(runs: Runs, run: Run, owner: str, heart: Heart, search: Any, records: Iterator[Any]) -> None:
+def _find(runs: Runs, run: Run, owner: str, heart: _Heart, search: Any, records: Iterator[Any]) -> None:
     """Move the records from the search to the store, one by one."""
     bound_told = False
     with closing(records):  # type: ignore[type-var]
@@ -206,15 +194,13 @@ def _find(runs: Runs, run: Run, owner: str, heart: Heart, search: Any, records: 
             if runs.append(run.id, owner, record, search.ends_, heart.progress()):
                 heart.cancelled = True
                 raise Stopped
-            heart.tell()
+            heart.notify()
 
 
-class Heart:
-    """The thread that keeps a run alive in the store and listens for a cancel, inside a step too.
+class _Heart(Heart):
+    """The heart of a run: it reports where the search is, and lets go of the run when the process is told to end."""
 
-    A cancel that comes during a long step raises `Stopped` in the main thread through a signal, but only within
-    `interruptible`, so that it never falls between finding a record and keeping it.
-    """
+    signals = (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT)
 
     def __init__(
         self,
@@ -224,105 +210,16 @@ class Heart:
         on_progress: OnProgress | None,
         parent_lives: Callable[[], bool] | None,
     ) -> None:
+        super().__init__(parent_lives)
         self._runs, self._run_id, self._owner = runs, run_id, owner
-        self._on_progress, self._parent_lives = on_progress, parent_lives
+        self._on_progress = on_progress
         self._search: Any = None
         self._beside = ("", 0.0)
-        self._done = threading.Event()
-        self._stop = threading.Event()
-        self._open = False
         self.cancelled = False
-        self.leaving = False
 
     def watch(self, search: Any) -> None:
         """Report where this search is with every beat."""
         self._search = search
-
-    def tell(self) -> None:
-        """Call `on_progress`; a listener that fails must not end a search."""
-        if self._on_progress is None:
-            return
-        try:
-            self._on_progress(self._runs.version(self._run_id))
-        except Exception:
-            logger.warning("progress could not be sent", exc_info=True)
-
-    def check(self) -> None:
-        """Raise `Stopped` where the run must stop."""
-        if self._stop.is_set() or self.leaving:
-            raise Stopped
-
-    def first(self) -> bool:
-        """Whether no other living run waits ahead of this one."""
-        return self._runs.is_next(self._run_id)
-
-    def wait(self, seconds: float) -> None:
-        """Wait, at most until the run must stop."""
-        self._stop.wait(seconds)
-
-    @contextmanager
-    def beating(self) -> Iterator[None]:
-        """Beat while the block runs."""
-        context = contextvars.copy_context()  # so that its log lines are about this run too
-        thread = threading.Thread(target=context.run, args=(self._beat,), name="heart", daemon=True)
-        with self._listening():
-            thread.start()
-            try:
-                yield
-            finally:
-                self._done.set()
-                thread.join()
-
-    @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Let a cancel end the block from inside."""
-        self.check()
-        self._open = True
-        try:
-            yield
-        finally:
-            self._open = False
-
-    @contextmanager
-    def _listening(self) -> Iterator[None]:
-        """Take the signals, where this is the main thread; elsewhere a cancel is noticed between records."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        taken = (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT)
-        before = [signal.signal(number, self._on_signal) for number in taken]
-        try:
-            yield
-        finally:
-            for number, handler in zip(taken, before, strict=True):
-                signal.signal(number, handler)
-
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if number != signal.SIGUSR1:
-            self.leaving = True  # and no event: its lock may be held by what the signal interrupts
-        if self._open:
-            self._open = False
-            raise Stopped
-
-    def _beat(self) -> None:
-        main = threading.main_thread().ident
-        signalled = signal.getsignal(signal.SIGUSR1) == self._on_signal
-        while not self._done.wait(BEAT):
-            self._end_with_parent()
-            if not self._stop.is_set() and self._must_stop():
-                self._stop.set()
-            if self._stop.is_set() and self._open and signalled and main is not None:
-                signal.pthread_kill(main, signal.SIGUSR1)
-            self.tell()
-
-    def _must_stop(self) -> bool:
-        try:
-            self.cancelled = self._runs.beat(self._run_id, self._owner, self.progress())
-        except LostRun:
-            return True
-        except Exception:
-            logger.warning("the heartbeat could not be written", exc_info=True)
-        return self.cancelled
 
     def beside(self, what: str, share: float = 0.0) -> None:
         """Report what is carried out beside the search, from now on, and how much of it is done."""
@@ -336,36 +233,27 @@ class Heart:
         what, share = self._beside
         return Progress(now.level, now.n_levels, now.sigma, share if what else now.share, what)
 
-    def _end_with_parent(self) -> None:
-        if self._parent_lives is None or self._parent_lives():
+    def beat(self) -> bool:
+        """Note in the store that the process lives, and where the search is, until a cancel is noticed."""
+        if self._stop.is_set():
+            return True
+        try:
+            self.cancelled = self._runs.beat(self._run_id, self._owner, self.progress())
+        except LostRun:
+            return True
+        except Exception:
+            logger.warning("the heartbeat could not be written", exc_info=True)
+        return self.cancelled
+
+    def notify(self) -> None:
+        """Call `on_progress`; a listener that fails must not end a search."""
+        if self._on_progress is None:
             return
         try:
-            self._runs.stop(self._run_id, self._owner, "queued", SERVER_GONE)
-        finally:
-            os._exit(1)
+            self._on_progress(self._runs.version(self._run_id))
+        except Exception:
+            logger.warning("progress could not be sent", exc_info=True)
 
-
-@contextmanager
-def _slot(folder: Path, count: int, heart: Heart) -> Iterator[None]:
-    """Hold one of `count` slots while the block runs, first come first served."""
-    lock = take(folder, count) if heart.first() else None
-    while lock is None:
-        heart.wait(SLOT_PATIENCE)
-        heart.check()
-        lock = take(folder, count) if heart.first() else None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def parent_watch() -> Callable[[], bool]:
-    """Return a function that says whether the process that asked for this one still lives.
-
-    Under the fork server the parent in the kernel's sense is that server, which outlives whoever asked.
-    """
-    asker = multiprocess.parent_process()
-    if asker is not None:
-        return lambda: bool(asker.is_alive())
-    parent = os.getppid()
-    return lambda: os.getppid() == parent
+    def let_go(self) -> None:
+        """Queue the run for another process."""
+        self._runs.stop(self._run_id, self._owner, "queued", SERVER_GONE)

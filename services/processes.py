@@ -24,7 +24,8 @@ logger = logging.getLogger(__name__)
 def carry_out(run_id: str, settings: Settings, on_progress: Callable[[str], None] | None = None) -> None:
     """Carry the run out in this process, which is made for it. Failures end in the store and in the log."""
     from services.context import Services
-    from services.jobs import execute, parent_watch
+    from services.heart import parent_watch
+    from services.jobs import execute
 
     logs.set_up(settings.log_level, settings.log_format)
     os.nice(NICENESS)

@@ -209,8 +209,6 @@ class RedisRunStore:
             state=shown,
             message=row["message"],
             created=row["created"],
-            heartbeat=row["heartbeat"],
-            started=row["started"],
             seconds=row["worked"] + (0.0 if row["started"] is None else last - row["started"]),
             pid=row["pid"],
             place=self._rows.place(run_id) if shown == "queued" else None,

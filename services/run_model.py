@@ -63,10 +63,6 @@ class Run:
         Why it failed or ended, or what was repaired, in one sentence.
     created : float
         Seconds since the epoch.
-    heartbeat : float
-        On the store's own clock.
-    started : float or None
-        When its present process got a slot, on the store's own clock.
     seconds : float
         Time spent searching, over all its processes.
     pid : int or None
@@ -88,8 +84,6 @@ class Run:
     state: RunState
     message: str
     created: float
-    heartbeat: float
-    started: float | None
     seconds: float
     pid: int | None
     place: int | None

@@ -404,8 +404,6 @@ class RunStore:
             state=state,
             message=row["message"],
             created=row["created"],
-            heartbeat=row["heartbeat"],
-            started=row["started"],
             seconds=row["worked"] + searching,
             pid=row["pid"],
             place=run_rows.place(self._database.connection(), row) if state == "queued" else None,

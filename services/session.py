@@ -27,7 +27,8 @@ from offgrid.datasets.table import Table
 from offgrid.errors import InputError
 from services import logs, visitors
 from services.context import Services
-from services.jobs import execute, parent_watch
+from services.heart import parent_watch
+from services.jobs import execute
 from services.points import DataSpec
 from services.run_settings import RunSettings, SearchSettings
 from services.server import warm

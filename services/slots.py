@@ -1,13 +1,20 @@
 """Slots: at most so many computations at once, whatever they are and whichever process they are in.
 
-Entry point: `take`. A slot is a lock of the kernel's on a file, free again the moment its process dies.
+Entry points: `take`, and `hold`, which waits for one. A slot is a lock of the kernel's on a file, free again the
+moment its process dies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+from services.settings import Settings
+
+PATIENCE = 0.2  # seconds between two tries
 
 
 def take(folder: Path, count: int) -> FileLock | None:
@@ -21,3 +28,24 @@ def take(folder: Path, count: int) -> FileLock | None:
             continue
         return lock
     return None
+
+
+@contextmanager
+def hold(settings: Settings, is_first: Callable[[], bool], wait: Callable[[float], None]) -> Iterator[None]:
+    """Hold a slot while the block runs, first come first served.
+
+    Parameters
+    ----------
+    settings : Settings
+    is_first : callable
+        Whether nobody of the same kind waits ahead.
+    wait : callable
+        Waits so many seconds, or raises where waiting is to end.
+    """
+    folder, count = settings.data_dir / "slots", settings.slots
+    while (lock := take(folder, count) if is_first() else None) is None:
+        wait(PATIENCE)
+    try:
+        yield
+    finally:
+        lock.release()

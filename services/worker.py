@@ -20,7 +20,8 @@ from celery.signals import setup_logging, worker_ready, worker_shutting_down
 from offgrid.errors import InputError
 from services import logs
 from services.context import Services
-from services.jobs import execute, parent_watch
+from services.heart import parent_watch
+from services.jobs import execute
 from services.keeper import Keeper, Office
 from services.queueing import SEARCH_NEXT, make_celery
 from services.redis_link import StoreAway

@@ -115,8 +115,7 @@ def _contents(lesson: Lesson) -> Component:
 def _head(lesson: Lesson) -> Component:
     place = LESSONS.index(lesson) + 1
     return html.Div(
-        className="lesson-head",
-        children=[
+        [
             html.P(f"Lesson {place} of {len(LESSONS)}", className="lesson-place"),
             html.H1(lesson.title, className="summary-answer"),
             html.P(formula(lesson.words), className="lesson-words"),

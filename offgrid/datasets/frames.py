@@ -17,6 +17,7 @@ from offgrid.datasets.delimited import unique_names
 from offgrid.datasets.limits import Limits
 from offgrid.datasets.table import Column, Table, number_column
 from offgrid.errors import InputError
+from offgrid.validation import dense_array
 
 GIVEN = "given beside the data"
 
@@ -64,12 +65,7 @@ def _frame_columns(X: Any) -> tuple[list[Column], None]:
 
 
 def _array_columns(X: Any) -> tuple[list[Column], tuple[int, int] | None]:
-    if hasattr(X, "toarray"):
-        raise InputError("X is a sparse matrix: give a dense array, X.toarray().")
-    try:
-        values = np.asarray(X)
-    except ValueError as error:
-        raise InputError("X has rows of different lengths: give every row the same number of values.") from error
+    values = dense_array(X)
     image_shape = None
     if values.ndim == 3:
         image_shape = (values.shape[1], values.shape[2])

@@ -297,8 +297,9 @@ class Pairs:
                     sums.symmetric_sums(layout, t, rows[0], rows[1], *buffers[c], edges[c], edges[c + 1])
 
             over_chunks(work, len(buffers))
-            for first, (column_sums, column_slopes) in zip(edges, buffers, strict=False):
-                sums.add_columns(layout, first, column_sums, column_slopes, columns[0], columns[1])
+            for first, chunk in zip(edges, buffers, strict=False):
+                for part in range(2):
+                    sums.add_columns(layout, first, chunk[part], columns[part])
 
         for begin in range(0, len(edges) - 1, _CHUNKS):
             meet(edges[begin : begin + _CHUNKS + 1])

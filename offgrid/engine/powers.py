@@ -17,7 +17,7 @@ from offgrid.engine.compiling import exact, fast
 from offgrid.engine.exponential import exponential
 from offgrid.engine.pairs import Pairs, column_buffers, equal_work
 from offgrid.engine.partition import Partition
-from offgrid.engine.sums import BLOCK, fill, triangle_start
+from offgrid.engine.sums import BLOCK, add_columns, fill, triangle_start
 from offgrid.engine.threads import over_chunks
 
 _Floats = NDArray[np.float64]
@@ -137,14 +137,6 @@ def _round(
             column_sums[own - lowest, positions[p] - first] += power[j]
 
 
-@exact
-def _add_columns(layout: Any, first: int, column_sums: Any, sums: Any) -> None:
-    lowest = layout.labels[layout.order[first]]
-    for i in range(column_sums.shape[1]):
-        for c in range(column_sums.shape[0]):
-            sums[layout.order[first + i], lowest + c] += column_sums[c, i]
-
-
 class PowerOfKernel:
     """The kernel matrix at t, raised to a dyadic power n / d that each round brings closer to what is looked for.
 
@@ -213,7 +205,7 @@ class PowerOfKernel:
 
         self._over_chunks(work)
         for first, buffers in zip(self._edges, columns, strict=False):
-            _add_columns(self._layout, first, buffers[0], sums)
+            add_columns(self._layout, first, buffers[0], sums)
         sums[np.arange(n), partition.labels] += np.exp(fraction * self._diagonal)
         self.entries += int(np.where(checked, n, partition.sizes[partition.labels]).sum()) // 2
         return sums

@@ -211,14 +211,13 @@ def symmetric_sums(
 
 
 @exact
-def add_columns(layout: Any, first: int, column_sums: Any, column_slopes: Any, sums: Any, slopes: Any) -> None:
-    """Add a chunk's column sums, as `symmetric_sums` left them, to ``sums`` and ``slopes``, both (n, k)."""
+def add_columns(layout: Any, first: int, column_sums: Any, sums: Any) -> None:
+    """Add a chunk's column sums or slopes, as `symmetric_sums` left them, to ``sums``, (n, k)."""
     lowest = layout.labels[layout.order[first]]
     for i in range(column_sums.shape[1]):
         row = layout.order[first + i]
         for c in range(column_sums.shape[0]):
             sums[row, lowest + c] += column_sums[c, i]
-            slopes[row, lowest + c] += column_slopes[c, i]
 
 
 @exact
@@ -228,7 +227,8 @@ def all_sums(layout: Any, t: float, n_clusters: int) -> Any:
     sums = np.zeros((2, n, n_clusters))
     columns = np.zeros((2, layout.labels[layout.order[n - 1]] - layout.labels[layout.order[0]] + 1, n))
     symmetric_sums(layout, t, sums[0], sums[1], columns[0], columns[1], 0, n)
-    add_columns(layout, 0, columns[0], columns[1], sums[0], sums[1])
+    for part in range(2):
+        add_columns(layout, 0, columns[part], sums[part])
     return sums
 
 

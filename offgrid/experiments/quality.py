@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from offgrid.baselines import BaselineResult, Trial, grid, mknn
+from offgrid.baselines import grid, mknn
 from offgrid.experiments.cases import Case, start_partition
 from offgrid.experiments.progress import Tell, quiet
 from offgrid.experiments.store import rounded
 from offgrid.metrics import NeighbourRanks, neighbour_ranks
 from offgrid.path import PathRecord
 from offgrid.search import BandwidthSearch
+from offgrid.trials import BaselineResult, Trial
 
 PROTOCOL = """
 Every method starts from the same partition, labels drawn uniformly at random; another one in each run.

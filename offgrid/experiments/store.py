@@ -134,14 +134,14 @@ def _replace(path: Path, text: str) -> None:
         raise InputError(f"{str(path)!r} can't be written: {error.strerror or error}.") from error
 
 
-def load_rows(stem: str, folder: Path = RESULTS) -> list[dict[str, Any]]:
+def load_rows(stem: str) -> list[dict[str, Any]]:
     """Return the rows of a table such as ``"table_2"``, or of ``"figure_1"``; none where it was not made yet."""
-    return _load(folder / f"{stem}.json", [])
+    return _load(RESULTS / f"{stem}.json", [])
 
 
-def load_about(stem: str, folder: Path = RESULTS) -> dict[str, Any]:
+def load_about(stem: str) -> dict[str, Any]:
     """Return what a table was made with: versions, machine, seeds, sources of data, protocol; empty where not made."""
-    return _load(folder / f"{stem}.about.json", {})
+    return _load(RESULTS / f"{stem}.about.json", {})
 
 
 def load_paper() -> dict[str, Any]:
@@ -153,6 +153,6 @@ def _load(path: Path, missing: Any) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else missing
 
 
-def rounded(values: Iterable[tuple[str, Any]], digits: int = 6) -> dict[str, Any]:
-    """Return values with floats cut to so many significant digits, which is all that a table needs."""
-    return {name: float(f"{value:.{digits}g}") if isinstance(value, float) else value for name, value in values}
+def rounded(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return values with floats cut to six significant digits, which is all that a table needs."""
+    return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in values}

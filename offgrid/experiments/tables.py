@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn
 
+from offgrid.cli_output import progress_line
 from offgrid.engine import warmup
 from offgrid.engine.threads import thread_count
 from offgrid.errors import InputError
@@ -248,11 +249,7 @@ def _made_from(experiment: Experiment, lines: Lines, kept: Runs) -> dict[str, An
 @contextmanager
 def _progress(total: int, done: int) -> Iterator[Callable[[str | None, int], None]]:
     """Show a progress bar on standard error, where that is a terminal."""
-    columns = (
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-    )  # fmt: skip
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with progress_line(BarColumn(), MofNCompleteColumn()) as progress:
         task = progress.add_task("reading what is kept", total=total, completed=done)
 
         def report(words: str | None, advance: int) -> None:

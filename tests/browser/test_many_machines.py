@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,16 +17,6 @@ from machines import Process, RedisServer, worker
 
 # Bisection takes some thirty kernel passes a value: long enough to be disturbed.
 D31 = "/?data=builtin:d31&k=31&method=bisection&max_steps=14"
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    if shutil.which("redis-server") is None:
-        pytest.skip("no redis-server on this machine (Debian: apt-get install redis-server)")
-    server = RedisServer.made(tmp_path / "redis")
-    server.start()
-    yield server
-    server.kill()
 
 
 @pytest.fixture

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,16 +16,6 @@ from tests.load.serving import Gunicorn
 
 # Bisection takes some thirty kernel passes a value: long enough to be disturbed.
 D31 = "data=builtin:d31&k=31&method=bisection&seed=5"
-
-
-@pytest.fixture
-def redis(tmp_path: Path) -> Iterator[RedisServer]:
-    if shutil.which("redis-server") is None:
-        pytest.skip("no redis-server on this machine (Debian: apt-get install redis-server)")
-    server = RedisServer.made(tmp_path / "redis")
-    server.start()
-    yield server
-    server.kill()
 
 
 def test_a_page_says_what_it_waits_for_and_goes_on(redis: RedisServer, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,24 +29,9 @@ FLAME = RunSettings(DataSpec("builtin:flame"), SearchSettings(2))
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("machines")
-
-
-@pytest.fixture(scope="module")
-def redis(folder: Path) -> Iterator[RedisServer]:
-    if shutil.which("redis-server") is None:
-        pytest.skip("no redis-server on this machine (Debian: apt-get install redis-server)")
-    server = RedisServer.made(folder / "redis")
-    server.start()
-    yield server
-    server.kill()
-
-
-@pytest.fixture(scope="module")
-def services(redis: RedisServer, folder: Path) -> Services:
+def services(redis: RedisServer, tmp_path_factory: pytest.TempPathFactory) -> Services:
     """What a web server knows."""
-    return Services(Settings(data_dir=folder / "web", redis_url=redis.url, secret_key=SECRET))
+    return Services(Settings(data_dir=tmp_path_factory.mktemp("web"), redis_url=redis.url, secret_key=SECRET))
 
 
 @pytest.fixture

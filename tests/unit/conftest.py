@@ -1,7 +1,8 @@
-"""Stores of runs: the same tests for both."""
+"""Stores of runs, the same tests for both; and servers without a search."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,3 +32,13 @@ def empty_redis(redis_url: str) -> str:
 @pytest.fixture
 def store(place: str, clock: Clock) -> Any:
     return opened(place, clock)
+
+
+@pytest.fixture(scope="module")
+def no_default_search() -> Iterator[None]:
+    """Servers leave the default search undone."""
+    from services import startup
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(startup, "_start", lambda _: None)
+        yield

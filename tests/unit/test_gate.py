@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import dash
@@ -19,18 +18,11 @@ from callbacks import gate
 from callbacks.state import drawn_sigmas
 from layouts import ids
 from offgrid.path import BandwidthPath, PathRecord
-from services import startup
 from services.settings import Settings
 
 UPDATE = "/_dash-update-component"
 
-
-@pytest.fixture(scope="module", autouse=True)
-def no_search() -> Iterator[None]:
-    """Nothing here looks at a result: the default search is left undone."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(startup, "_start", lambda _: None)
-        yield
+pytestmark = pytest.mark.usefixtures("no_default_search")  # nothing here looks at a result
 
 
 @pytest.fixture(scope="module")

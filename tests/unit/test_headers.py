@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,19 +10,12 @@ from dash import Dash
 from flask.testing import FlaskClient
 
 from app import create_app
-from services import startup
 from services.headers import ALWAYS
 from services.settings import Settings
 
 SECRET = "open-sesame-of-this-test"
 
-
-@pytest.fixture(scope="module", autouse=True)
-def no_search() -> Iterator[None]:
-    """Nothing here looks at a result: the default search is left undone."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(startup, "_start", lambda _: None)
-        yield
+pytestmark = pytest.mark.usefixtures("no_default_search")  # nothing here looks at a result
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from offgrid import BandwidthSearch
 from offgrid.datasets import load
 from offgrid.errors import InputError
 from offgrid.path import LevelEnd, PathRecord
-from services import jobs
+from services import heart, jobs
 from services.context import Services
 from services.jobs import build_search, execute
 from services.points import DataSpec
@@ -105,7 +105,7 @@ def test_cancel_between_records_keeps_them(services: Services) -> None:
 
 
 def test_cancel_inside_a_long_step_is_noticed(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "BEAT", 0.02)
+    monkeypatch.setattr(heart, "BEAT", 0.02)
     never = threading.Event()
 
     def stall(i: int) -> None:
@@ -175,7 +175,7 @@ def test_a_run_taken_over_stops_the_first_process(services: Services, monkeypatc
 
 
 def test_searches_wait_for_a_slot_in_the_order_they_came(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "BEAT", 0.05)
+    monkeypatch.setattr(heart, "BEAT", 0.05)
     order: list[str] = []
     running, go = threading.Event(), threading.Event()
 
@@ -206,7 +206,7 @@ def test_searches_wait_for_a_slot_in_the_order_they_came(services: Services, mon
 
 
 def test_a_waiting_run_can_be_cancelled(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "BEAT", 0.05)
+    monkeypatch.setattr(heart, "BEAT", 0.05)
     with FileLock(prepared(services.settings.data_dir / "slots") / "slot-0.lock"):
         run_id = services.request(FLAME)
         thread = threading.Thread(target=execute, args=(run_id, services), kwargs={"build": scripted(2)})
@@ -277,7 +277,7 @@ def _orphan(folder: Path, run_id: str, pids: Any) -> None:
 
 def _stalled(folder: Path, run_id: str) -> None:
     parent = os.getppid()
-    jobs.BEAT = 0.05
+    heart.BEAT = 0.05
     execute(
         run_id,
         Services(Settings(data_dir=folder)),

@@ -16,7 +16,7 @@ from layouts import experiments_table
 from layouts.experiments_table import RerunView
 from offgrid import InputError
 from offgrid.experiments import again, comparison
-from services import rerun_jobs, reruns, slots
+from services import heart, rerun_jobs, reruns, slots
 from services.reruns import LostRerun, RerunStore
 from services.settings import Settings
 
@@ -203,7 +203,7 @@ class TestCarryingOut:
     def test_cancel_ends_a_long_measurement(
         self, settings: Settings, measure: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(rerun_jobs, "BEAT", 0.02)
+        monkeypatch.setattr(heart, "BEAT", 0.02)
         store = RerunStore(settings.data_dir)
         rerun_id = store.create("scaling", "mnist-1000", 1)
 
@@ -221,7 +221,7 @@ class TestCarryingOut:
     def test_cancel_while_it_waits_for_a_slot(
         self, settings: Settings, measure: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(rerun_jobs, "BEAT", 0.02)
+        monkeypatch.setattr(heart, "BEAT", 0.02)
         taken = slots.take(settings.data_dir / "slots", 1)
         assert taken is not None
         assert slots.take(settings.data_dir / "slots", 1) is None
