@@ -211,7 +211,7 @@ class RedisRunStore:
             created=row["created"],
             heartbeat=row["heartbeat"],
             started=row["started"],
-            seconds=row["worked"] + (0.0 if row["started"] is None else last - row["started"]),
+            seconds=row["worked"] + state.searched_until(row, last),
             pid=row["pid"],
             place=self._rows.place(run_id) if shown == "queued" else None,
             cancelling=row["cancel"],
