@@ -101,7 +101,7 @@ def open_address(services: Services, query: Mapping[str, str]) -> Opened:
     if run is None:
         found = _default(services) if asked is None else Opened(asked, _finished(services, asked))
         return found if found.run is not None and asked is not None else replace(found, alert=GONE)
-    services.runs.use(run.id)
+    services.use(run.id)
     if asked is None or services.key(asked) != run.key:
         asked = run.settings
     return Opened(asked, run)

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from dash import ClientsideFunction, Dash, Input, Output, State, no_update, set_props
 
-from callbacks.errors import notification
+from callbacks.errors import notification, show_failure
 from callbacks.state import (
     GONE,
     Data,
@@ -91,7 +91,10 @@ def _register_following(app: Dash, services: Services) -> None:
     def update_following(tick: object, polls: object, run_data: Data, chosen: Data, shown: Data) -> dict[str, Any]:
         run, asked = shown_run(services, run_data), asked_in(run_data)
         if run is not None and run.active:
-            services.runs.seen(run.id, visitors.current())
+            try:
+                services.runs.seen(run.id, visitors.current())
+            except Exception as error:  # noqa: BLE001 - a full store is told of, and keeps nobody from looking
+                show_failure(error)
         alert = GONE if run is None and run_id(run_data) else ""
         view = result_view(services, asked, run, chosen, Look(), alert)
         following = following_values(view, cancelling=run is not None and run.cancelling)

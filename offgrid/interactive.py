@@ -32,6 +32,9 @@ APP = Path(__file__).resolve().parents[1] / "app.py"
 NEEDED = ("dash", "dash_mantine_components", "dash_ag_grid", "diskcache")
 # Who may show the page in a frame: notebooks on this machine, and those in an editor's window.
 FRAMES = "http://localhost:* http://127.0.0.1:* https://localhost:* https://127.0.0.1:* vscode-webview:"
+# Settings of a server that this dashboard takes over: what a search may take of this machine. With any other, data that
+# were in memory only could go to another machine (Redis, Dask), or the page be somewhere else than expected.
+TAKEN_OVER = ("OFFGRID_BENCHMARK_DATA", "OFFGRID_MEMORY_LIMIT", "OFFGRID_SLOTS", "OFFGRID_THREADS")
 START_PATIENCE = 120.0  # seconds until the dashboard says that it is there
 END_PATIENCE = 5.0  # seconds until it is ended by force
 HEIGHT = 900  # pixels, in a notebook
@@ -122,7 +125,9 @@ class Exploration:
 
     def _start(self, given: dict[str, Any]) -> str:
         rows = max(int(os.environ.get("OFFGRID_MAX_ROWS") or 20_000), given["table"].n_rows)
-        variables = {
+        others = {name: value for name, value in os.environ.items() if not name.startswith("OFFGRID_")}
+        taken_over = {name: os.environ[name] for name in TAKEN_OVER if name in os.environ}
+        own = {
             "OFFGRID_DATA_DIR": str(self._folder / "data"),
             "OFFGRID_FRAME_ANCESTORS": FRAMES,
             "OFFGRID_LOG_LEVEL": "WARNING",
@@ -132,7 +137,7 @@ class Exploration:
             self._process = subprocess.Popen(
                 [sys.executable, str(APP), "--session"],
                 cwd=APP.parent,
-                env={**os.environ, **variables},
+                env={**others, **taken_over, **own},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -7,6 +7,7 @@ tables.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import OrderedDict
 from dataclasses import replace
 from threading import Lock
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 from offgrid.datasets import load
 from offgrid.datasets.model import Points
 from offgrid.errors import InputError
+from services.disk import is_full
+from services.handles import short
 from services.points import DataSpec, load_points
 from services.run_settings import RunSettings, SearchSettings, comparison_key, content_key
 from services.settings import Settings
@@ -31,6 +34,8 @@ KEPT_UPLOADS = 4
 SMALL_RANKS = 65_536  # rows whose ranks take two bytes each
 DAY = 86_400
 BY_ITSELF = "auto"  # the label column that was recognised
+
+logger = logging.getLogger(__name__)
 
 
 class Services:
@@ -162,6 +167,15 @@ class Services:
             Where the visitor has too many searches under way.
         """
         self.runs.resume(run_id, visitor, self.settings.runs_per_visitor)
+
+    def use(self, run_id: str) -> None:
+        """Note that somebody looks at the run, so that it is kept; a full store keeps nobody from looking."""
+        try:
+            self.runs.use(run_id)
+        except Exception as error:
+            if not isinstance(error, InputError) and not is_full(error):
+                raise
+            logger.warning("the use of run %s could not be noted: %s", short(run_id), error)
 
     def sweep(self) -> None:
         """Delete what is too old or over the quotas; the default run stays."""

@@ -22,6 +22,7 @@ from services.context import Services
 from services.disk import is_full
 from services.heart import Heart, Stopped
 from services.logs import about_run, describe
+from services.run_model import StoreAway
 from services.run_settings import SearchSettings
 from services.runs import LostRun, Progress, Run
 
@@ -101,6 +102,8 @@ def execute(
                 _close(runs.stop, run_id, owner, "queued", SERVER_GONE)
         except LostRun:
             logger.info("it goes on in another process")
+        except StoreAway as error:
+            logger.warning("it stops here, and goes on when the store is back: %s", error)
         except Exception as error:  # noqa: BLE001 - whatever it is, a person sees a sentence, the log keeps the trace
             told = describe(error, "The search")
             if is_full(error):

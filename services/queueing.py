@@ -40,6 +40,7 @@ def make_celery(url: str) -> Celery:
         worker_cancel_long_running_tasks_on_connection_loss=False,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        broker_channel_error_retry=True,  # a Redis that takes no more for a while must not end the worker
         broker_transport_options={"socket_connect_timeout": 5, "socket_timeout": 30},
     )
     return app

@@ -18,19 +18,18 @@ from redis.exceptions import OutOfMemoryError, WatchError
 from redis.exceptions import TimeoutError as NoAnswer
 from redis.retry import Retry
 
-from offgrid.errors import InputError
+from services.run_model import StoreAway
+
+__all__ = ["PREFIX", "Link", "StoreAway", "seconds"]
 
 PREFIX = "offgrid:"
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
 SILENCE = 30.0  # seconds within which an answer must begin
+IN_TRANSACTION = "caused error: "  # stands between the command and what Redis says of it
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
-
-
-class StoreAway(InputError):
-    """Redis does not answer, or takes no more; the sentence is fit to be shown."""
 
 
 class Link:
@@ -109,6 +108,6 @@ def _trouble(error: redis.RedisError) -> str | None:
         return "The store (Redis) does not answer; try again in a minute."
     if isinstance(error, OutOfMemoryError):
         return "The store (Redis) has no room left; tell whoever runs this server."
-    if str(error).startswith("MISCONF"):
+    if str(error).rpartition(IN_TRANSACTION)[2].startswith("MISCONF"):
         return "The store (Redis) can't write to its disk; tell whoever runs this server."
     return None

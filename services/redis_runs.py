@@ -209,7 +209,7 @@ class RedisRunStore:
             state=shown,
             message=row["message"],
             created=row["created"],
-            seconds=row["worked"] + (0.0 if row["started"] is None else last - row["started"]),
+            seconds=row["worked"] + state.searched_until(row, last),
             pid=row["pid"],
             place=self._rows.place(run_id) if shown == "queued" else None,
             cancelling=row["cancel"],

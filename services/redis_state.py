@@ -65,6 +65,11 @@ def state_of(row: Row, now: float) -> RunState:
     return state
 
 
+def searched_until(row: Row, time: float) -> float:
+    """Return how long the run's process has searched: no less than nothing, where the clock was set back since."""
+    return 0.0 if row["started"] is None else max(time - row["started"], 0.0)
+
+
 def is_free(row: Row, now: float) -> bool:
     """Whether a queued run is no living process's."""
     return row["state"] == "queued" and (row["owner"] is None or is_stale(row, now))
@@ -72,7 +77,7 @@ def is_free(row: Row, now: float) -> bool:
 
 def reopen(row: Row, now: float, queued: float) -> None:
     """Queue again; time between the last slot and the last heartbeat was spent searching, so it counts."""
-    searched = 0.0 if row["started"] is None else row["heartbeat"] - row["started"]
+    searched = searched_until(row, row["heartbeat"])
     row.update(state="queued", message="", asked=now, queued=queued, cancel=False, owner=None, closed_by=None, pid=None)
     row.update(worked=row["worked"] + searched, started=None, heartbeat=now, tries=0)
 
@@ -101,7 +106,7 @@ def end(row: Row, until: float, state: str, message: str, ends: str | None = Non
         state = "cancelled"
     if row["cancel"] and state == "cancelled":
         message = row["message"]
-    searched = 0.0 if row["started"] is None else until - row["started"]
+    searched = searched_until(row, until)
     row.update(state=state, message=message, worked=row["worked"] + searched, started=None)
     row.update(owner=None, pid=None, cancel=False, ends=row["ends"] if ends is None else ends)
     if state != "queued":

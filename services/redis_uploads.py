@@ -6,19 +6,25 @@ was used last, and what it takes. Every key expires.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from redis.client import Pipeline
+from redis.exceptions import RedisError
 
-from services.redis_link import PREFIX, Link, seconds
-from services.upload_keeping import Kept, Upload, Uploads
+from offgrid.errors import InputError
+from services.handles import short
+from services.redis_link import PREFIX, Link, StoreAway, seconds
+from services.upload_keeping import NO_ROOM, Kept, Upload, Uploads
 
 USED = f"{PREFIX}uploads-used"  # sorted set: ids by the time of the last use
 TAKEN = f"{PREFIX}uploads-taken"  # hash: bytes and visitor by id
 LOCK = f"{PREFIX}uploads-lock"
 LOCKED = 60  # seconds after which the lock of a dead process is free
+
+logger = logging.getLogger(__name__)
 
 
 class RedisUploadStore(Uploads):
@@ -79,7 +85,10 @@ class RedisUploadStore(Uploads):
             with client.pipeline() as pipe:
                 self._note_use(pipe, upload_id, now).execute()
 
-        self._link.ask(write)
+        try:
+            self._link.ask(write)
+        except StoreAway:  # a full store keeps nobody from looking
+            logger.warning("the use of upload %s could not be noted", short(upload_id), exc_info=True)
         return True
 
     def _delete(self, upload_id: str) -> bool:
@@ -100,9 +109,16 @@ class RedisUploadStore(Uploads):
             size, _, visitor = taken.get(upload_id, b"0 ").decode().partition(" ")
             yield Kept(upload_id.decode(), visitor, int(size), time)
 
-    def _alone(self) -> AbstractContextManager[Any]:
-        lock: AbstractContextManager[Any] = self._link.client.lock(LOCK, timeout=LOCKED, blocking_timeout=LOCKED)
-        return lock
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        lock = self._link.client.lock(LOCK, timeout=LOCKED, blocking_timeout=LOCKED)
+        if not self._link.ask(lambda _: lock.acquire()):
+            raise InputError(NO_ROOM)
+        try:
+            yield
+        finally:
+            with suppress(RedisError):  # it ends by itself
+                lock.release()
 
     def _now(self) -> float:
         return self._clock() if self._clock is not None else seconds(self._link.ask(lambda client: client.time()))

@@ -1,6 +1,6 @@
 """What is known of a run, whatever store keeps it.
 
-Entry points: `Run`, `RunState`, `Progress`, `Following`, and the exceptions `LostRun` and `too_many`.
+Entry points: `Run`, `RunState`, `Progress`, `Following`, and the exceptions `LostRun`, `StoreAway` and `too_many`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ TRIED = f"The search's process ended {MOST_TRIES} times in a row before it found
 
 class LostRun(Exception):
     """The run was claimed by another process meanwhile, or is gone; whoever gets this must stop writing to it."""
+
+
+class StoreAway(InputError):
+    """The store does not answer, or takes no more; the sentence is fit to be shown. What was kept is there later."""
 
 
 @dataclass(frozen=True)

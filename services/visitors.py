@@ -8,7 +8,9 @@ from __future__ import annotations
 import secrets
 from datetime import timedelta
 
-from flask import Flask, current_app, g, has_request_context, request, session
+from flask import Flask, Request, current_app, g, has_request_context, request, session
+from flask.sessions import SecureCookieSession, SecureCookieSessionInterface
+from itsdangerous import BadSignature
 
 from offgrid.errors import InputError
 
@@ -24,8 +26,25 @@ NO_COOKIE = (
 )
 
 
+class UndatedSessions(SecureCookieSessionInterface):
+    """Sessions in signed cookies whose date does not count: the browser drops them when they are old.
+
+    Flask takes a cookie from the future for a forged one. It need not be: the clock was set back since, or another
+    server's is a little ahead. Its browser must not lose its searches by that.
+    """
+
+    def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
+        """Return what the cookie holds; nothing where it is not one of ours."""
+        serializer, cookie = self.get_signing_serializer(app), request.cookies.get(self.get_cookie_name(app), "")
+        try:
+            return None if serializer is None else self.session_class(serializer.loads(cookie))
+        except BadSignature:
+            return self.session_class()
+
+
 def recognise(server: Flask, *, prefix: str, https: bool) -> None:
     """Give every browser its id with its first page, or with an update where it has lost it meanwhile."""
+    server.session_interface = UndatedSessions()
     server.config.update(
         SESSION_COOKIE_NAME="offgrid-visitor",
         SESSION_COOKIE_HTTPONLY=True,

@@ -78,6 +78,7 @@ class Attendant(Keeper):
         super().__init__(services, lambda _: stores.knocker())
         self._stores, self._name, self._slots = stores, name, services.settings.slots
         self._trusted = time.monotonic()
+        self._redis_clocks: tuple[float, float] | None = None
 
     def start(self) -> None:
         """Begin, once: Celery says that it is ready again after each loss of its connection."""
@@ -88,17 +89,29 @@ class Attendant(Keeper):
         """Do what is due. What no message tells of is found here, and so is what dead workers have left."""
         try:
             self._stores.workers.sign(self._name, self._slots)
+            if self._clock_was_set():
+                self._office = None  # its times mean nothing; pages get the whole grace to say that they are there
+                self._wait_for_heartbeats()
             if time.monotonic() >= self._trusted:
                 self._look_after()
         except StoreAway:
-            # Nobody could beat meanwhile. Whoever lives does so within a moment; only then is the silent one dead.
-            self._trusted = time.monotonic() + STALE_AFTER
+            self._wait_for_heartbeats()
 
     def leave(self) -> None:
         """Stop, and say so."""
         self.stop()
         with contextlib.suppress(StoreAway):
             self._stores.workers.leave(self._name, self._slots)
+
+    def _wait_for_heartbeats(self) -> None:
+        """Trust nobody's silence for a while: whoever lives beats within a moment, and only then are others dead."""
+        self._trusted = time.monotonic() + STALE_AFTER
+
+    def _clock_was_set(self) -> bool:
+        """Whether Redis's clock has gone another way than this machine's since the last look."""
+        before, now = self._redis_clocks, (self._stores.runs.now(), time.monotonic())
+        self._redis_clocks = now
+        return before is not None and abs((now[0] - before[0]) - (now[1] - before[1])) > STALE_AFTER / 2
 
     def _look_after(self) -> None:
         runs, now = self._stores.runs, self._stores.runs.now()

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import select
-import shutil
-import signal
-import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import requests
-from psutil import Process
 
 from services.context import Services
 from services.runs import Run
@@ -168,44 +164,6 @@ def test_a_stopped_server_lets_go_and_the_next_goes_on(house: House) -> None:
     assert [record.sigma for record in found] == [record.sigma for record in kept.path.records]
     page.press("cancel")
     tick_until(page, lambda: not page.active, "the cancel")
-
-
-def test_a_killed_server_and_a_killed_worker_lose_nothing(house: House) -> None:
-    page = house.page(log=Log())  # what is asked of a process that is killed fails
-    run = search(page, 8)
-    tick_until(page, lambda: values(page) > 1, "two values")
-    house.server.kill()
-    kept = len(house.state(run).path)
-    house.server.start()
-    tick_until(page, lambda: values(page) > kept, "the search to go on after the server was killed")
-    kept, job = len(house.state(run).path), house.state(run).pid
-    workers = Process(house.server.pid).children()
-    (asker,) = [one for one in workers if job in [process.pid for process in one.children(recursive=True)]]
-    asker.send_signal(signal.SIGKILL)
-    tick_until(page, lambda: values(page) > kept, "the search to go on after its web process was killed")
-    page.press("cancel")
-    tick_until(page, lambda: not page.active, "the cancel")
-
-
-def test_a_cache_that_is_deleted_is_made_again(house: House) -> None:
-    shutil.rmtree(house.folder / "data" / "cache")
-    shutil.rmtree(house.folder / "data" / "slots")
-    page = house.page()
-    page.set({("data-gallery", "value"): "builtin:iris"})
-    page.set({("seed", "value"): 77})
-    page.press("run-button")
-    tick_until(page, lambda: not page.active and values(page) > 0, "the search")
-    assert house.state(page.run).state == "finished"
-
-
-def test_an_upload_that_is_cut_off_leaves_nothing_and_troubles_nobody(house: House) -> None:
-    with socket.create_connection(("127.0.0.1", house.server.port)) as cut:
-        head = b"POST /_dash-update-component HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-        cut.sendall(head + b"Content-Length: 4000000\r\n\r\n" + b'{"inputs": "' + b"A" * 100_000)
-    uploads = house.folder / "data" / "uploads"
-    assert not uploads.exists() or list(uploads.iterdir()) == []
-    house.page()
-    assert house.log.failures == []
 
 
 def test_a_database_that_is_gone_is_said_and_made_again(house: House) -> None:

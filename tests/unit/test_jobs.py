@@ -24,6 +24,7 @@ from offgrid.path import LevelEnd, PathRecord
 from services import heart, jobs
 from services.context import Services
 from services.jobs import build_search, execute
+from services.keeper import Keeper
 from services.points import DataSpec
 from services.run_settings import RunSettings, SearchSettings
 from services.runs import Run
@@ -33,6 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FLAME = RunSettings(DataSpec("builtin:flame"), SearchSettings(2))
 LONG = RunSettings(DataSpec("builtin:d31"), SearchSettings(31, max_steps=30))
 PATIENCE = 120.0
+YEARS = 10 * 365 * 86_400.0
 
 Made = Callable[[SearchSettings], Any]
 
@@ -339,6 +341,59 @@ def test_a_full_disk_stops_the_search_and_keeps_what_was_found(services: Service
     assert services.runs.resume(run_id)
     execute(run_id, services, build=scripted(400))
     assert [record.sigma for record in shown(services, run_id).path.records] == [1.0 + i for i in range(400)]
+
+
+def test_a_full_redis_leaves_the_search_to_whoever_takes_it_over(
+    empty_redis: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from services.stores import open_redis
+
+    settings = Settings(data_dir=tmp_path, redis_url=empty_redis, secret_key="a secret of all servers")
+    stores = open_redis(settings, empty_redis, patience=0.1)
+    services, client, append = Services(settings, stores), stores.workers._link.client, stores.runs.append
+
+    def append_without_room(*values: Any) -> bool:
+        client.config_set("maxmemory", 1)
+        try:
+            return append(*values)
+        finally:
+            client.config_set("maxmemory", 0)
+
+    def fill(i: int) -> None:
+        if i == 4:
+            monkeypatch.setattr(stores.runs, "append", append_without_room)
+
+    run_id = services.request(FLAME)
+    execute(run_id, services, build=scripted(8, fill))
+    monkeypatch.setattr(stores.runs, "append", append)
+    assert len(shown(services, run_id).path) == 4
+    stores.runs._rows._clock = lambda: time.time() + 60  # it has been silent for a while
+    assert shown(services, run_id).state == "interrupted"
+    assert stores.runs.take_over() == 1
+    execute(run_id, services, build=scripted(8))
+    run = shown(services, run_id)
+    assert (run.state, [record.sigma for record in run.path.records]) == ("finished", [1.0 + i for i in range(8)])
+
+
+@pytest.mark.parametrize("jump", [YEARS, -YEARS])
+def test_a_clock_that_is_set_while_a_search_runs_changes_nothing(
+    services: Services, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    true_time, run_id = time.time, services.request(FLAME, "ann")
+    keeper = Keeper(services, lambda _: None)
+    keeper.sweep()
+
+    def set_clock(i: int) -> None:
+        if i == 4:
+            monkeypatch.setattr(time, "time", lambda: true_time() + jump)
+            keeper.sweep()
+
+    execute(run_id, services, build=scripted(8, set_clock))
+    keeper.sweep()
+    run = shown(services, run_id)
+    assert (run.state, [record.sigma for record in run.path.records]) == ("finished", [1.0 + i for i in range(8)])
+    assert 0 <= run.seconds < PATIENCE
+    assert services.request(FLAME, "bob") == run_id, "it is found again"
 
 
 def test_equal_uploads_share_nothing(services: Services) -> None:

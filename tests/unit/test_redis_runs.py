@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from machines import RedisServer, wait_for
 from stores import SETTINGS, Clock, claimed, finished, record, shown
 
 pytest.importorskip("redis", reason="requirements-redis.txt is not installed")
@@ -184,6 +187,26 @@ def test_a_full_server_says_so_and_keeps_what_it_has(store: RedisRunStore, link:
         assert len(shown(store, run_id).path) == 1
     finally:
         link.client.config_set("maxmemory", 0)
+
+
+@pytest.mark.usefixtures("redis_url")
+def test_a_server_that_cannot_save_says_so_and_keeps_what_it_has(clock: Clock, tmp_path: Path) -> None:
+    server = RedisServer.made(tmp_path / "redis")
+    server.command = [*server.command, "--appendonly", "no", "--save", "3600 1"]
+    server.start()
+    try:
+        store = RedisRunStore(Link(server.url, 0.1), KEEP, clock=clock)
+        run_id, owner = claimed(store)
+        store.append(run_id, owner, record(1.0))
+        shutil.rmtree(server.folder)
+        client = Link(server.url, 5.0).client
+        client.bgsave()
+        wait_for(lambda: client.info("persistence")["rdb_last_bgsave_status"] == "err", "the save to fail")
+        with pytest.raises(StoreAway, match="can't write to its disk"):
+            store.append(run_id, owner, record(2.0))
+        assert [one.sigma for one in shown(store, run_id).path.records] == [1.0]
+    finally:
+        server.kill()
 
 
 def test_forged_and_altered_ids_are_unknown(store: RedisRunStore) -> None:

@@ -16,7 +16,7 @@ from offgrid.datasets import read_table
 from offgrid.errors import InputError
 from services.handles import Handles
 from services.parsing import read_guarded
-from services.redis_link import Link
+from services.redis_link import Link, StoreAway
 from services.redis_uploads import RedisUploadStore
 from services.upload_keeping import NO_ROOM, SPARED
 
@@ -140,3 +140,15 @@ def test_sweep_takes_the_unused_and_forgets_what_has_expired(store: RedisUploadS
     clock.now += 600
     store.rebase()
     assert store.sweep(300) == 0
+
+
+def test_a_full_server_says_so_and_keeps_what_it_has(opened: Callable[..., RedisUploadStore], link: Link) -> None:
+    kept_before = opened().save("a.csv", CSV)
+    full = RedisUploadStore(Link(link.url, 0.1), KEEP, read=read_table)
+    link.client.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(StoreAway, match="has no room left"):
+            full.save("b.csv", CSV)
+        assert full.get(kept_before.id).table.n_rows == 20
+    finally:
+        link.client.config_set("maxmemory", 0)

@@ -82,6 +82,18 @@ def test_a_forged_cookie_is_nobody_known(change: object) -> None:
     assert client.get("/who", headers=HTML).text != known
 
 
+@pytest.mark.parametrize("jump", [-3_600.0, 10 * 365 * 86_400.0])
+def test_a_browser_is_known_again_after_the_clock_was_set(monkeypatch: pytest.MonkeyPatch, jump: float) -> None:
+    client = server().test_client()
+    known = client.get("/who", headers=HTML).text
+    now = time.time() + jump
+    monkeypatch.setattr(time, "time", lambda: now)
+    cookie = client.get_cookie("offgrid-visitor")
+    assert cookie is not None
+    sent = f"offgrid-visitor={cookie.value}"
+    assert client.get("/who", headers={**HTML, "Cookie": sent}).text == known
+
+
 def test_without_cookies_nothing_is_begun() -> None:
     app = server()
     app.testing = True  # let the error through
