@@ -58,6 +58,24 @@
         });
     }
 
+    const LAST = "offgrid-explore";
+
+    function remembered() {
+        try {
+            return window.sessionStorage.getItem(LAST);
+        } catch (error) {
+            return null; // storage is switched off: Explore begins anew
+        }
+    }
+
+    function remember(address) {
+        try {
+            window.sessionStorage.setItem(LAST, address);
+        } catch (error) {
+            // as above
+        }
+    }
+
     document.addEventListener("keydown", (event) => {
         if (event.key === "Escape" && document.querySelector(".settings-opened")) {
             document.getElementById("settings-close").click();
@@ -87,8 +105,16 @@
             return NARROW.matches === current ? window.dash_clientside.no_update : NARROW.matches;
         },
 
-        /* The navigation marks the page that one is on, and the one that it belongs to. */
-        markPage(path, ...addresses) {
+        remember,
+
+        /* The navigation marks the page that one is on, and the one that it belongs to. Whoever comes back to Explore
+           finds what was shown there last; on Explore itself the links lead to the first page. */
+        markPage(path, ...links) {
+            const addresses = links.map((link) => link.split("?")[0]);
+            const explore = addresses[0];
+            for (const link of ["brand", "nav-explore", "menu-explore"]) {
+                window.dash_clientside.set_props(link, {href: path === explore ? explore : remembered() || explore});
+            }
             const inside = (address) => path === address || (address !== "/" && path.startsWith(`${address}/`));
             return addresses.map((address) => (inside(address) ? "nav-link nav-link-on" : "nav-link"));
         },

@@ -218,6 +218,7 @@
             if (!initial && run.id && now !== window.location.pathname + window.location.search) {
                 window.history[run.id === before ? "replaceState" : "pushState"](null, "", now);
             }
+            window.dash_clientside.offgrid.remember(now);
             return now;
         },
 

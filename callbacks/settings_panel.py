@@ -73,10 +73,13 @@ def _register_data(app: Dash, services: Services) -> None:
             "source": Input(ids.DATA_GALLERY, "value"),
             "contents": Input(ids.UPLOAD, "contents"),
             "filename": State(ids.UPLOAD, "filename"),
+            "uploaded": State(ids.UPLOADED, "data"),
         },
         prevent_initial_call=True,
     )
-    def update_data_fields(source: str | None, contents: str | None, filename: str | None) -> dict[str, Any]:
+    def update_data_fields(
+        source: str | None, contents: str | None, filename: str | None, uploaded: Data
+    ) -> dict[str, Any]:
         unchanged = dict.fromkeys(DATA_OUTPUTS, no_update)
         if ctx.triggered_id == ids.DATA_GALLERY:
             return unchanged if source is None else data_values(proposed_view(services, source))
@@ -86,8 +89,8 @@ def _register_data(app: Dash, services: Services) -> None:
             upload = services.uploads.save(filename or "upload", decoded(contents), visitors.current())
             return data_values(proposed_view(services, f"upload:{upload.id}"))
         except InputError as error:
-            refused = settings_panel.upload_refused(str(error))
-            return {**unchanged, "contents": None, "report": refused, "label_text": settings_panel.upload_label(None)}
+            kept = str((uploaded or {}).get("name", ""))
+            return {**unchanged, "contents": None, "report": settings_panel.upload_refused(str(error), kept)}
 
     @app.callback(
         output={
@@ -155,7 +158,7 @@ def _register_notes(app: Dash, services: Services) -> None:
             "error": None,
             "k_note": view.k_note,
             "prepared": settings_panel.prepared(view),
-            "run_note": run_note(services, asked, run_data),
+            "run_note": run_note(services, asked, run_data, view.data_title),
             "bar_title": view.data_title,
             "bar_note": settings_panel.bar_note(view),
         }
@@ -240,12 +243,13 @@ def checked(services: Services, values: Values) -> RunSettings:
     return asked
 
 
-def run_note(services: Services, asked: RunSettings, run_data: Data) -> str:
+def run_note(services: Services, asked: RunSettings, run_data: Data, title: str) -> str:
     """Return the line under the Run button."""
     run, shown = shown_run(services, run_data), asked_in(run_data)
     return settings_panel.run_note(
         active=run is not None and run.active and services.runs.following(run.id, visitors.current()).follows,
         matches=shown == asked,
+        unseen="" if shown is None or shown.data.source == asked.data.source else title,
         has_result=run is not None,
         n_found=0 if run is None else run.path.n_found,
     )

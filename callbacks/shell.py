@@ -24,7 +24,7 @@ def register(app: Dash) -> None:
         Input(ids.PROVIDER, "id"),
         State(ids.NARROW, "data"),
     )
-    links = [link for _, _, link in PAGES]
+    links = [link for _, _, link, _ in PAGES]
     app.clientside_callback(
         ClientsideFunction("offgrid", "markPage"),
         [Output(link, "className") for link in links],

@@ -10,8 +10,17 @@ from dash import html
 from dash.development.base_component import Component
 
 from layouts import ids
-from layouts.parts import choices, field, settings_section
+from layouts.parts import choices, field, help_mark, settings_section
 from layouts.views import SettingsView
+
+K_HELP = (
+    "How many groups you look for. Without labels, run a few numbers and keep the one whose groups you can describe: "
+    "the Profile tab tells what sets each apart, and the summary how many near neighbours are separated."
+)
+RESTARTS_HELP = (
+    "So many starts: each point in a random cluster, or in that of the nearest of k points drawn far apart "
+    "(k-means++). The path begins with the partition of the lowest kernel k-means objective."
+)
 
 
 def clusters_section(view: SettingsView) -> Component:
@@ -34,6 +43,7 @@ def clusters_section(view: SettingsView) -> Component:
                         **{"aria-label": "k, number of clusters"},
                     ),
                     html.Span(view.k_note, id=ids.K_NOTE, className="stepper-note"),
+                    help_mark("k", K_HELP),
                 ],
             ),
             dmc.SegmentedControl(
@@ -53,7 +63,11 @@ def clusters_section(view: SettingsView) -> Component:
                         className="field-pair",
                         children=[
                             field("Seed", _number(ids.SEED, view.seed, "Seed", low=0)),
-                            field("Restarts", _number(ids.RESTARTS, view.n_init, "Restarts", low=1, high=100)),
+                            field(
+                                "Restarts",
+                                _number(ids.RESTARTS, view.n_init, "Restarts", low=1, high=100),
+                                help_text=RESTARTS_HELP,
+                            ),
                         ],
                     ),
                 ],

@@ -8,9 +8,13 @@ from __future__ import annotations
 # Shell ---------------------------------------------------------------------------------------------------------------
 PROVIDER = "provider"  # MantineProvider; forceColorScheme
 THEME_TOGGLE = "theme-toggle"  # ColorSchemeToggle
-NAV_EXPLORE = "nav-explore"  # className
+BRAND = "brand"  # href
+NAV_EXPLORE = "nav-explore"  # className, href
 NAV_LEARN = "nav-learn"  # className
 NAV_EXPERIMENTS = "nav-experiments"  # className
+MENU_EXPLORE = "menu-explore"  # href
+MENU_LEARN = "menu-learn"
+MENU_EXPERIMENTS = "menu-experiments"
 NOTIFICATIONS = "notifications"  # NotificationContainer; sendNotifications
 LIVE = "live"  # visually hidden aria-live region; children
 

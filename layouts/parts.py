@@ -79,7 +79,7 @@ DEFINITIONS = {
         "The square root of the mean squared distance of a cluster’s rows to the cluster’s mean: its spread, and what "
         "ordinary k-means makes small."
     ),
-    "Between clusters": (
+    "Explained": (
         "The share of a column’s variance that lies between the clusters’ means, and not inside clusters: 100% where "
         "the column alone tells the clusters apart, 0% where it does not differ between them."
     ),
@@ -92,6 +92,10 @@ DEFINITIONS = {
         "below the mean within clusters, the clearer the kernel tells the clusters apart. No unit."
     ),
 }
+
+
+# A list that goes on shows so: Mantine hides scrollbars until one points at them.
+SCROLLBAR = {"type": "auto"}
 
 
 def address(path: str) -> str:
@@ -179,6 +183,7 @@ def select(
         value=value,
         allowDeselect=False,
         rightSection=icon("chevron"),
+        scrollAreaProps=SCROLLBAR,
         className=class_name,
         **{"aria-label": label},
     )

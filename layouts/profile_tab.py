@@ -106,7 +106,7 @@ def _head(profile: ClusterProfile, shown: Sequence[int], names: Sequence[str]) -
             children=[
                 html.Span(words.clip(names[column], _LONGEST), title=names[column], className="profile-name"),
                 html.Span(
-                    [f"{100 * profile.separation[column]:.0f}% between", *_once(place)], className="profile-between"
+                    [f"{100 * profile.separation[column]:.0f}% explained", *_once(place)], className="profile-between"
                 ),
             ],
         )
@@ -116,7 +116,7 @@ def _head(profile: ClusterProfile, shown: Sequence[int], names: Sequence[str]) -
 
 
 def _once(place: int) -> list[Component]:
-    return [help_mark("Between clusters")] if place == 0 else []
+    return [help_mark("Explained")] if place == 0 else []
 
 
 def _row(profile: ClusterProfile, place: int, shown: Sequence[int], scheme: Scheme) -> Component:

@@ -17,7 +17,7 @@ from layouts import ids
 from layouts.clusters_section import clusters_section
 from layouts.compare_section import compare_section
 from layouts.kernel_section import kernel_section
-from layouts.parts import choices, field, icon, select, settings_section
+from layouts.parts import SCROLLBAR, choices, field, icon, select, settings_section
 from layouts.thumbnail import thumbnail
 from layouts.views import DataCard, SettingsView, UploadView
 
@@ -34,7 +34,7 @@ METHOD_NOTES = {
     "bisection": "Halves a bracket to within 0.001 of σ, kept to compare with.",
 }
 STARTS = (
-    ("percentile", "1st percentile of distances, or degree 1"),
+    ("percentile", "1st percentile of distances"),
     ("bound", "Theorem 1’s bound"),
     ("value", "A value of σ, or a degree"),
 )
@@ -44,8 +44,13 @@ LIMITINGS = (
     ("movers", "Points that moved the first time"),
 )
 SCALING_HELP = (
-    "Unit variance: each column less its mean, over its standard deviation. Robust: less its median, over its "
-    "interquartile range. σ is in squared units of the scaled data."
+    "Unit variance suits columns in different units: each is divided by its standard deviation, and all weigh the "
+    "same. Robust, less the median and over the interquartile range, suits columns with outliers. None suits columns "
+    "in one unit, such as coordinates. σ is in squared units of the scaled data."
+)
+START_HELP = (
+    "The first value of σ: the 1st percentile of the squared distances (degree 1 of a polynomial), where few points "
+    "are close; or Theorem 1’s bound, below which no point can move."
 )
 BUDGET_HELP = "The search stops after so many values of σ on each level. Empty: it goes on to the k-means end."
 UPLOAD_ACCEPT = ".csv,.tsv,.txt,.arff,.parquet,.npy,.npz,.xlsx"
@@ -183,9 +188,10 @@ def upload_report(upload: UploadView) -> list[Component]:
     return [html.Div([name, *facts, *ignored], className="report")]
 
 
-def upload_refused(sentence: str) -> list[Component]:
-    """Return the one sentence that says why a file was not taken."""
-    return [html.Div(html.P(sentence), className="report report-error", role="alert")]
+def upload_refused(sentence: str, kept: str = "") -> list[Component]:
+    """Return the one sentence that says why a file was not taken, and which one before it stays."""
+    still = [html.P(f"{words.clip(kept, 40)} stays loaded.")] if kept else []
+    return [html.Div([html.P(sentence), *still], className="report report-error", role="alert")]
 
 
 def preview(upload: UploadView) -> Component | None:
@@ -219,6 +225,7 @@ def _data_more(view: SettingsView) -> Component:
                     searchable=True,
                     clearable=False,
                     rightSection=icon("chevron"),
+                    scrollAreaProps=SCROLLBAR,
                     **{"aria-label": "Columns used"},
                 ),
                 wrapper_id=ids.COLUMNS_FIELD,
@@ -232,6 +239,7 @@ def _data_more(view: SettingsView) -> Component:
                     value=view.label or "",
                     allowDeselect=False,
                     rightSection=icon("chevron"),
+                    scrollAreaProps=SCROLLBAR,
                     **{"aria-label": "Column with the labels"},
                 ),
                 wrapper_id=ids.LABEL_FIELD,
@@ -290,8 +298,12 @@ def _search(view: SettingsView) -> Component:
                 id=ids.SEARCH_MORE,
                 className="more",
                 children=[
-                    html.Summary("Start, depths, budget"),
-                    field("Start of the search", select(ids.START, STARTS, start, "Start of the search")),
+                    html.Summary("Start and budget"),
+                    field(
+                        "Start of the search",
+                        select(ids.START, STARTS, start, "Start of the search"),
+                        help_text=START_HELP,
+                    ),
                     field(
                         "First value",
                         dmc.NumberInput(
@@ -376,11 +388,13 @@ def run_label(*, active: bool) -> str:
     return "Searching…" if active else "Run search"
 
 
-def run_note(*, active: bool, matches: bool, has_result: bool, n_found: int = 0) -> str:
-    """Return the line under the Run button."""
+def run_note(*, active: bool, matches: bool, has_result: bool, n_found: int = 0, unseen: str = "") -> str:
+    """Return the line under the Run button; `unseen` names the data set where the result is one of another."""
     if active:
         kept = f"Cancel keeps the {words.plural(n_found, 'value')} found so far"
         return kept if n_found else "Cancel stops the search"
     if not has_result:
         return ""
+    if unseen:
+        return f"The result shown is not of {words.clip(unseen, 20)} yet"
     return "Settings match the result shown" if matches else "Settings differ from the result shown"

@@ -12,10 +12,10 @@ from dash.development.base_component import Component
 from layouts import ids
 from layouts.parts import address, icon
 
-PAGES = (  # name, address, id of the link
-    ("Explore", "/", ids.NAV_EXPLORE),
-    ("Learn", "/learn", ids.NAV_LEARN),
-    ("Experiments", "/experiments", ids.NAV_EXPERIMENTS),
+PAGES = (  # name, address, ids of the link and of the narrow menu's
+    ("Explore", "/", ids.NAV_EXPLORE, ids.MENU_EXPLORE),
+    ("Learn", "/learn", ids.NAV_LEARN, ids.MENU_LEARN),
+    ("Experiments", "/experiments", ids.NAV_EXPERIMENTS, ids.MENU_EXPERIMENTS),
 )
 THEME = {
     "fontFamily": "var(--font)",
@@ -51,13 +51,14 @@ def _header() -> Component:
     return html.Header(
         className="header",
         children=[
-            html.A(
+            dcc.Link(
                 [html.Span(className="logo", **{"aria-hidden": "true"}), html.Span("Off-the-grid")],
                 href=address("/"),
+                id=ids.BRAND,
                 className="brand",
             ),
             html.Nav(
-                [dcc.Link(name, href=address(path), id=link, className="nav-link") for name, path, link in PAGES],
+                [dcc.Link(name, href=address(path), id=link, className="nav-link") for name, path, link, _ in PAGES],
                 className="nav",
                 **{"aria-label": "Pages"},
             ),
@@ -91,6 +92,6 @@ def _pages_menu() -> Component:
                     "aria-label": "Pages",
                 },
             ),
-            dmc.MenuDropdown([dmc.MenuItem(name, href=address(path)) for name, path, _ in PAGES]),
+            dmc.MenuDropdown([dmc.MenuItem(name, href=address(path), id=item) for name, path, _, item in PAGES]),
         ],
     )

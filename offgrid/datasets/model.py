@@ -21,6 +21,7 @@ Scaling = Literal["none", "unit", "robust"]
 Missing = Literal["drop", "median"]
 SCALINGS: tuple[str, ...] = get_args(Scaling)
 MISSING: tuple[str, ...] = get_args(Missing)
+RULING = 0.9  # share of the variance from which one column is said to decide nearly alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +218,22 @@ def capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def _ruling(X: NDArray[np.float64], names: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on a column whose numbers are so much larger that it decides nearly alone, or nothing."""
+    if X.shape[1] < 2:
+        return ()
+    power = np.exp2(min(np.frexp(np.abs(X).max(initial=0.0))[1], 1000))  # keeps the squares within range
+    variances = (X / power).var(axis=0)
+    most = int(variances.argmax())
+    part = variances[most] / variances.sum() if variances[most] > 0 else 0.0
+    if part < RULING:
+        return ()
+    rules = (
+        f"{capital(called(names[most]))} holds {100 * min(part, 0.999):.3g}% of the variance, and decides nearly alone"
+    )
+    return (f"{rules}: choose unit variance to give every column the same weight.",)
+
+
 def scaled(X: NDArray[np.float64], scaling: str, names: Sequence[str]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Return a scaled C-contiguous copy of `X`, and notes.
 
@@ -227,7 +244,7 @@ def scaled(X: NDArray[np.float64], scaling: str, names: Sequence[str]) -> tuple[
         raise InputError(f"The scaling {scaling!r} is not known: choose none, unit or robust.")
     X = np.array(X, dtype=np.float64, order="C", copy=True)
     if scaling == "none":
-        return X, ()
+        return X, _ruling(X, names)
     constant = X.min(axis=0) == X.max(axis=0)
     # A power of two changes no digit, and keeps the squares of columns near 1e-200 or 1e200 within range.
     power = np.exp2(np.clip(np.frexp(np.abs(X).max(axis=0))[1], -1000, 1000))

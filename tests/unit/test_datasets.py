@@ -181,6 +181,16 @@ def test_unit_divides_by_the_deviation_and_does_not_centre():
     assert notes == ("Column b is not scaled: constant.",)
 
 
+def test_a_column_that_decides_nearly_alone_is_named_where_nothing_is_scaled():
+    X = np.array([[0.0, 0.0], [300.0, 1.0], [600.0, 0.0]])
+    [note] = scaled(X, "none", ("proline", "hue"))[1]
+    assert note.startswith("Column proline holds 99.9% of the variance, and decides nearly alone: ")
+    assert scaled(X, "unit", ("proline", "hue"))[1] == ()
+    assert scaled(X[:, :1], "none", ("proline",))[1] == (), "there is no other column"
+    assert scaled(X * [1.0, 300.0], "none", ("proline", "hue"))[1] == ()
+    assert scaled(X * 1e-200, "none", ("a", "b"))[1] != (), "however small the numbers are"
+
+
 def test_robust_uses_median_and_quartiles():
     X, notes = scaled(np.array([[0.0], [1.0], [2.0], [3.0], [100.0]]), "robust", ("a",))
     assert X[:, 0].tolist() == [-1.0, -0.5, 0.0, 0.5, 49.0]

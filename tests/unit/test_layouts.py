@@ -282,6 +282,7 @@ class TestSettings:
         told = text_of(settings_panel.upload_report(UPLOAD))
         assert told == "a<script>.csv3 rows.1 column ignored."
         assert text_of(settings_panel.upload_refused("It is empty.")) == "It is empty."
+        assert text_of(settings_panel.upload_refused("It is empty.", "a.csv")).endswith("a.csv stays loaded.")
         assert text_of(settings_panel.preview(UPLOAD)) == "ab1.5x2None"
         assert settings_panel.preview(replace(UPLOAD, rows=())) is None
 
@@ -296,6 +297,9 @@ class TestSettings:
         assert note(active=False, matches=False, has_result=True) == "Settings differ from the result shown"
         assert note(active=True, matches=True, has_result=True, n_found=20) == "Cancel keeps the 20 values found so far"
         assert note(active=False, matches=False, has_result=False) == ""
+        assert (
+            note(active=False, matches=False, has_result=True, unseen="a.csv") == "The result shown is not of a.csv yet"
+        )
 
     def test_panel_opens_and_closes(self) -> None:
         assert settings_panel.panel_class(opened=True) != settings_panel.panel_class(opened=False)

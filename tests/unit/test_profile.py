@@ -62,10 +62,10 @@ def test_the_most_telling_columns_come_first_and_the_rest_on_demand() -> None:
     names = [f"column {i}" for i in range(64)]
     found = profile_clusters(wide, labels)
     first = plain_text(profile_tab.content(ResultView(), found, names))
-    assert first.index("column 40") < first.index("% between")
+    assert first.index("column 40") < first.index("% explained")
     later = plain_text(profile_tab.content(ResultView(), found, names, first=60))
     assert "column 40" not in later
-    assert later.count("% between") == 4
+    assert later.count("% explained") == 4
     options = profile_tab.column_options(64)
     assert options[0] == {"value": "0", "label": "columns 1 to 6 of 64"}
     assert options[-1] == {"value": "60", "label": "columns 61 to 64 of 64"}
