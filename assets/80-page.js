@@ -64,6 +64,15 @@
         }
     });
 
+    /* Mantine puts the focus of a menu that opens on an empty element before its items, which a menu may not have while
+       it can be focused. On the menu itself the arrow keys do the same. */
+    document.addEventListener("focusin", (event) => {
+        if (event.target.matches("[role=menu] > [data-autofocus]")) {
+            event.target.removeAttribute("tabindex");
+            event.target.parentElement.focus();
+        }
+    });
+
     window.dash_clientside = Object.assign({}, window.dash_clientside);
     window.dash_clientside.offgrid = Object.assign({}, window.dash_clientside.offgrid, {
         tick(done) {

@@ -21,6 +21,7 @@ from figures.theme import Figure, Palette, Scheme, base_layout, cluster_colour, 
 
 _GAP, _CAPTION = 0.12, 0.30  # of an image's side: between two images, and beneath each for its caption
 _BAR = 0.045
+_ASPECT = 1.3  # of the card: width to height, between that of a narrow screen and of a wide one
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
@@ -46,13 +47,13 @@ def cluster_means(X: Floats, labels: Ints, n_clusters: int, image_shape: tuple[i
 
 
 def montage(count: int, image_shape: tuple[int, int]) -> tuple[int, list[tuple[float, float]]]:
-    """Return the number of columns that fills a square best, and the left top corner of each image.
+    """Return the number of columns that fills a card best, and the left top corner of each image.
 
     Measured in pixels of the images, x to the right and y downward.
     """
     height, width = image_shape
     step_x, step_y = width * (1 + _GAP), height * (1 + _CAPTION)
-    columns = min(range(1, count + 1), key=lambda c: (max(c * step_x, math.ceil(count / c) * step_y), c))
+    columns = min(range(1, count + 1), key=lambda c: (max(c * step_x / _ASPECT, math.ceil(count / c) * step_y), c))
     return columns, [(i % columns * step_x, i // columns * step_y) for i in range(count)]
 
 
@@ -153,7 +154,8 @@ def _frame(columns: int, count: int, image_shape: tuple[int, int]) -> Figure:
     across = columns * width * (1 + _GAP) - width * _GAP
     down = math.ceil(count / columns) * height * (1 + _CAPTION)
     margin = 0.05 * max(across, down)
-    axis = {"visible": False, "fixedrange": True, "zeroline": False, "showgrid": False}
+    # Left to widen the ranges, plotly keeps those of the first width it draws in, and the images stay at one side.
+    axis = {"visible": False, "fixedrange": True, "zeroline": False, "showgrid": False, "constrain": "domain"}
     return {
         "xaxis": {**axis, "range": [-margin, across + margin]},
         "yaxis": {**axis, "range": [down + margin, -margin], "scaleanchor": "x", "scaleratio": 1},

@@ -35,6 +35,7 @@ _SYMBOL_CODES = {
     "hexagon": 14,
     "star": 17,
 }
+_RINGS_IN_FULL, _FAINTEST_RING = 150, 0.35
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
@@ -219,13 +220,20 @@ def packed(values: NDArray[Any], dtype: str) -> Figure:
 
 
 def _rings(kind: str, xy: Floats, colours: Palette) -> Figure:
+    """Return the rings around moved points: fainter where there are many, which would else hide the points in them."""
     return {
         "type": kind,
         "mode": "markers",
         "x": xy[:, 0].tolist(),
         "y": xy[:, 1].tolist(),
         "hoverinfo": "skip",
-        "marker": {"symbol": "circle-open", "size": 8.5, "color": colours.ink, "line": {"width": 0.9}},
+        "marker": {
+            "symbol": "circle-open",
+            "size": 8.5,
+            "color": colours.ink,
+            "line": {"width": 0.9},
+            "opacity": min(1.0, max(_FAINTEST_RING, _RINGS_IN_FULL / len(xy))),
+        },
     }
 
 

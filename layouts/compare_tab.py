@@ -91,9 +91,9 @@ def _measure(value: float | None) -> str:
 
 def _reasons(one: Comparison) -> Component:
     return html.Div(
-        className="reasons",
+        className="compare-reasons",
         children=[
-            html.H3(f"Why {words.bandwidth(one.choice.sigma or 0.0)}", className="reasons-title"),
+            html.H3(f"Why {words.bandwidth(one.choice.sigma or 0.0)}", className="compare-reasons-title"),
             *[html.P(sentence) for sentence in one.notes],
         ],
     )

@@ -160,7 +160,7 @@ def column_defs(view: ResultView) -> list[dict[str, Any]]:
         "cellClassRules": {"cell-letter-on": "params.value != ''", "cell-letter-accent": "params.data.recommended"},
     }
     sigma = _number("sigma", view.symbol, text="sigma_text", sort="asc")
-    holds = _number("holds", "Holds to", text="holds_text", extra=_told("Holds to"))
+    holds = _number("holds", "Holds to", text="holds_text", extra={"minWidth": 76, **_told("Holds to")})
     best = {"cellClassRules": {"cell-best": "params.data.recommended"}, **_told("c-NNC")}
     cost = _number("cnnc", "c-NNC", decimals=4, extra=best)
     agree = [_number("nmi", "NMI", decimals=3, extra=_told("NMI"))] if view.has_labels else []
@@ -169,7 +169,7 @@ def column_defs(view: ResultView) -> list[dict[str, Any]]:
     bar: dict[str, Any] = {
         "field": "decades",
         "headerName": "Interval",
-        "minWidth": 60,
+        "minWidth": 46,
         "flex": 1.4,
         "cellClass": "cell-bar",
         "cellStyle": {"function": "({'--bar': params.data.bar})"},

@@ -37,7 +37,8 @@ class MethodText:
 
 METHODS: Mapping[str, MethodText] = {
     RECOMMENDED: MethodText(
-        "Normalised cuts", "24 values of σ from a spectral start, and k-means; the lowest local c-NNC is recommended."
+        "Normalised cuts",
+        "24 values of σ from a spectral start, and k-means; what keeps near neighbours together best is recommended.",
     ),
     "grid": MethodText("Grid", "Powers of ten from 10⁻⁶ to 10⁶."),
     "mknn": MethodText("MKNN", "The mean distance to the j-th nearest neighbour, for a range of j."),

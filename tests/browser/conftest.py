@@ -19,35 +19,11 @@ CHROMIUM = next(
 
 expect.set_options(timeout=PATIENCE)
 
-# Tests of parts that came together late, which do not pass on the whole yet: each leaves this list as soon as it holds.
-# They are not run meanwhile (`pytest --runxfail` does): most of them wait for a minute before they fail.
-UNSETTLED = {
-    "test_missing_and_infinite_values_are_reported_and_the_choice_is_offered",
-    "test_markup_in_names_stays_text",
-    "test_every_state[running]",
-    "test_every_state[cancelled]",
-    "test_every_state[interrupted]",
-    "test_every_state[images]",
-    "test_every_state[many-clusters]",
-    "test_every_state[menu-open]",
-    "test_every_tab",
-    "test_every_export",
-    "test_the_keyboard_alone_loads_runs_selects_and_exports",
-    "test_the_arrow_keys_work_from_the_first_press_on",
-    "test_results_are_taken_away",
-    "test_pointing_at_things_asks_nothing_of_the_server",
-}
-# These have not been run on the whole yet; a pass is no error.
-LATE = ("test_many_machines.py", "test_policy.py", "test_weight.py")
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            if item.name in UNSETTLED or item.path.name in LATE:
-                runs = item.name not in UNSETTLED
-                item.add_marker(pytest.mark.xfail(reason="has not passed on the whole yet", run=runs, strict=False))
 
 
 @pytest.fixture(scope="session")

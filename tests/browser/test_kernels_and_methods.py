@@ -38,7 +38,7 @@ def test_methods_are_compared_with_the_numbers_of_the_library(open_page: Open) -
     own = recommend_partition(FLAME.X, 2, random_state=0, max_rows=MAX_ROWS)
     expect(page.locator(".methods-recommended td").first).to_have_text(words.sigma(own.sigma))
     for sentence in own.why:
-        expect(page.locator(".reasons")).to_contain_text(sentence)
+        expect(page.locator(".compare-reasons")).to_contain_text(sentence)
 
 
 def test_more_methods_are_added_without_another_search(open_page: Open) -> None:

@@ -134,6 +134,16 @@ class TestFigure:
         assert unpacked(figure["data"][0]["customdata"])[::2] == (rows + 1).tolist()
         assert len(figure["data"][1]["x"]) == 20_000
 
+    def test_many_rings_are_fainter_than_few(self) -> None:
+        xy = np.random.default_rng(0).normal(size=(1_000, 2))
+        labels = np.zeros(1_000, dtype=int)
+        few, many = (
+            clustering_figure(xy, labels, n_clusters=1, moved=np.arange(count))["data"][1]["marker"]["opacity"]
+            for count in (40, 1_000)
+        )
+        assert few == 1.0
+        assert 0.3 < many < 0.5
+
     def test_names_of_classes_are_words_not_markup(self) -> None:
         names = ["<script>", "b"]
         figure = clustering_figure(

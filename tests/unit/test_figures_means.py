@@ -21,7 +21,7 @@ def test_the_mean_of_each_cluster_in_the_image_s_shape():
     assert means.images.tolist() == [[[9, 9, 9], [9, 9, 0]], [[1, 3, 5], [7, 9, 11]]]
 
 
-@pytest.mark.parametrize(("count", "columns"), [(1, 1), (4, 2), (10, 4), (31, 6)])
+@pytest.mark.parametrize(("count", "columns"), [(1, 1), (4, 2), (10, 4), (31, 7)])
 def test_images_stand_in_rows_and_do_not_overlap(count, columns):
     found, corners = montage(count, (8, 8))
     assert found == columns
