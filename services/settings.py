@@ -24,6 +24,8 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 LOG_FORMATS = ("text", "json")
 SHORTEST_SECRET = 16  # characters
 
+_Reader = Callable[[str, str], Any]  # from a variable and its text to the value
+
 
 def default_data_dir() -> Path:
     """Return where runs, uploads and caches live when nothing is said: this user's data folder."""
@@ -119,10 +121,15 @@ class Settings:
     def to_environment(self) -> dict[str, str]:
         """Return the variables that `from_environment` reads back as these settings, for a subprocess."""
         values = {name: getattr(self, name) for name in _FIELDS}
-        return {f"OFFGRID_{name.upper()}": str(value) for name, value in values.items() if value is not None}
+        return {_variable(name): str(value) for name, value in values.items() if value is not None}
 
 
 _FIELDS = tuple(field.name for field in fields(Settings))
+
+
+def _variable(name: str) -> str:
+    """Return the variable of a field."""
+    return f"OFFGRID_{name.upper()}"
 
 
 def from_environment(environ: Mapping[str, str]) -> Settings:
@@ -133,36 +140,8 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
     InputError
         Where a value can't be used, naming the variable, the value and what is allowed.
     """
-    given = {name: environ.get(f"OFFGRID_{name.upper()}", "").strip() for name in _FIELDS}
-    readers: dict[str, Callable[[str], Any]] = {
-        "host": str,
-        "port": lambda text: _integer("OFFGRID_PORT", text, 1, 65_535),
-        "data_dir": _folder,
-        "max_rows": lambda text: _integer("OFFGRID_MAX_ROWS", text, 2, 1_000_000),
-        "max_upload_mb": lambda text: _number("OFFGRID_MAX_UPLOAD_MB", text, 0.001, 2_000),
-        "uploads_mb": lambda text: _number("OFFGRID_UPLOADS_MB", text, 1, 1_000_000),
-        "uploads_per_visitor_mb": lambda text: _number("OFFGRID_UPLOADS_PER_VISITOR_MB", text, 1, 1_000_000),
-        "keep_uploads_days": lambda text: _integer("OFFGRID_KEEP_UPLOADS_DAYS", text, 1, 36_500),
-        "keep_runs_days": lambda text: _integer("OFFGRID_KEEP_RUNS_DAYS", text, 1, 36_500),
-        "max_runs": lambda text: _integer("OFFGRID_MAX_RUNS", text, 10, 1_000_000),
-        "runs_mb": lambda text: _number("OFFGRID_RUNS_MB", text, 1, 1_000_000),
-        "cache_mb": lambda text: _number("OFFGRID_CACHE_MB", text, 1, 1_000_000),
-        "runs_per_visitor": lambda text: _integer("OFFGRID_RUNS_PER_VISITOR", text, 1, 1_000),
-        "grace_seconds": lambda text: _integer("OFFGRID_GRACE_SECONDS", text, 5, 86_400),
-        "slots": lambda text: _integer("OFFGRID_SLOTS", text, 1, 64),
-        "threads": lambda text: _integer("OFFGRID_THREADS", text, 1, 1_024),
-        "memory_limit": _size,
-        "dask_scheduler": parse_address,
-        "secret_key": _secret,
-        "redis_url": _redis_url,
-        "url_prefix": _prefix,
-        "https": _yes_or_no,
-        "metrics_token": str,
-        "log_level": lambda text: _one_of("OFFGRID_LOG_LEVEL", text, LOG_LEVELS),
-        "log_format": lambda text: _one_of("OFFGRID_LOG_FORMAT", text, LOG_FORMATS),
-        "frame_ancestors": _sources,
-    }
-    settings = Settings(**{name: readers[name](text) for name, text in given.items() if text})
+    given = {name: environ.get(_variable(name), "").strip() for name in _FIELDS}
+    settings = Settings(**{name: _READERS[name](_variable(name), text) for name, text in given.items() if text})
     if settings.uploads_per_visitor_mb > settings.uploads_mb:
         raise InputError(
             f"OFFGRID_UPLOADS_PER_VISITOR_MB is {settings.uploads_per_visitor_mb:g}, more than all uploads may take "
@@ -173,76 +152,121 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
     return settings
 
 
-def _number(name: str, text: str, low: float, high: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not low <= value <= high:
-        raise InputError(f"{name} is {text!r}; it must be a number from {low:g} to {high:,g}.")
-    return value
-
-
-def _integer(name: str, text: str, low: int, high: int) -> int:
-    if not text.isdecimal() or not low <= int(text) <= high:
-        raise InputError(f"{name} is {text!r}; it must be a whole number from {low} to {high:,}.")
-    return int(text)
-
-
-def _size(text: str) -> str:
-    parse_bytes(text, "OFFGRID_MEMORY_LIMIT")
+def _text(_variable: str, text: str) -> str:
     return text
 
 
-def _folder(text: str) -> Path:
+def _number(low: float, high: float) -> _Reader:
+    def read(variable: str, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not low <= value <= high:
+            raise InputError(f"{variable} is {text!r}; it must be a number from {low:g} to {high:,g}.")
+        return value
+
+    return read
+
+
+def _integer(low: int, high: int) -> _Reader:
+    def read(variable: str, text: str) -> int:
+        if not text.isdecimal() or not low <= int(text) <= high:
+            raise InputError(f"{variable} is {text!r}; it must be a whole number from {low} to {high:,}.")
+        return int(text)
+
+    return read
+
+
+def _one_of(allowed: tuple[str, ...]) -> _Reader:
+    def read(variable: str, text: str) -> str:
+        found = next((one for one in allowed if one.lower() == text.lower()), None)
+        if found is None:
+            raise InputError(f"{variable} is {text!r}; it must be one of {', '.join(allowed)}.")
+        return found
+
+    return read
+
+
+def _size(variable: str, text: str) -> str:
+    parse_bytes(text, variable)
+    return text
+
+
+def _scheduler(_variable: str, text: str) -> str:
+    return parse_address(text)
+
+
+def _folder(variable: str, text: str) -> Path:
     path = Path(text).expanduser().absolute()
     if path.exists() and not path.is_dir():
-        raise InputError(f"OFFGRID_DATA_DIR is {text!r}, which is a file; give a folder.")
+        raise InputError(f"{variable} is {text!r}, which is a file; give a folder.")
     return path
 
 
-def _secret(text: str) -> str:
+def _secret(variable: str, text: str) -> str:
     if len(text) < SHORTEST_SECRET:
         allowed = f"give {SHORTEST_SECRET} or more, at random"
-        raise InputError(f"OFFGRID_SECRET_KEY has {len(text)} characters, which can be guessed; {allowed}.")
+        raise InputError(f"{variable} has {len(text)} characters, which can be guessed; {allowed}.")
     return text
 
 
-def _redis_url(text: str) -> str:
+def _redis_url(variable: str, text: str) -> str:
     if not text.startswith(("redis://", "rediss://", "unix://")):
         kind = text.partition("://")[0][:20]  # not the whole of it, which may hold a password
-        raise InputError(f"OFFGRID_REDIS_URL begins with {kind!r}; it must begin with redis://, rediss:// or unix://.")
+        raise InputError(f"{variable} begins with {kind!r}; it must begin with redis://, rediss:// or unix://.")
     if importlib.util.find_spec("celery") is None or importlib.util.find_spec("redis") is None:
-        raise InputError("OFFGRID_REDIS_URL needs packages that are missing; install requirements-redis.txt.")
+        raise InputError(f"{variable} needs packages that are missing; install requirements-redis.txt.")
     return text
 
 
-def _prefix(text: str) -> str:
+def _prefix(variable: str, text: str) -> str:
     if not re.fullmatch(r"/([A-Za-z0-9._~-]+/)*", f"{text.rstrip('/')}/"):
-        raise InputError(f"OFFGRID_URL_PREFIX is {text!r}; it must be a path such as /offgrid/.")
+        raise InputError(f"{variable} is {text!r}; it must be a path such as /offgrid/.")
     return f"{text.rstrip('/')}/"
 
 
-def _yes_or_no(text: str) -> bool:
+def _yes_or_no(variable: str, text: str) -> bool:
     known = {"1": True, "yes": True, "true": True, "0": False, "no": False, "false": False}
     if text.lower() not in known:
-        raise InputError(f"OFFGRID_HTTPS is {text!r}; it must be 1 or 0.")
+        raise InputError(f"{variable} is {text!r}; it must be 1 or 0.")
     return known[text.lower()]
 
 
-def _one_of(name: str, text: str, allowed: tuple[str, ...]) -> str:
-    found = next((one for one in allowed if one.lower() == text.lower()), None)
-    if found is None:
-        raise InputError(f"{name} is {text!r}; it must be one of {', '.join(allowed)}.")
-    return found
-
-
-def _sources(text: str) -> str:
+def _sources(variable: str, text: str) -> str:
     if not text.isprintable() or set(text) & set(";,"):
-        raise InputError(
-            f"OFFGRID_FRAME_ANCESTORS is {text!r}; give origins with blanks between them, such as https://example.org."
-        )
+        raise InputError(f"{variable} is {text!r}; give origins with blanks between them, such as https://example.org.")
     return text
+
+
+_READERS: dict[str, _Reader] = {
+    "host": _text,
+    "port": _integer(1, 65_535),
+    "data_dir": _folder,
+    "max_rows": _integer(2, 1_000_000),
+    "max_upload_mb": _number(0.001, 2_000),
+    "uploads_mb": _number(1, 1_000_000),
+    "uploads_per_visitor_mb": _number(1, 1_000_000),
+    "keep_uploads_days": _integer(1, 36_500),
+    "keep_runs_days": _integer(1, 36_500),
+    "max_runs": _integer(10, 1_000_000),
+    "runs_mb": _number(1, 1_000_000),
+    "cache_mb": _number(1, 1_000_000),
+    "runs_per_visitor": _integer(1, 1_000),
+    "grace_seconds": _integer(5, 86_400),
+    "slots": _integer(1, 64),
+    "threads": _integer(1, 1_024),
+    "memory_limit": _size,
+    "dask_scheduler": _scheduler,
+    "secret_key": _secret,
+    "redis_url": _redis_url,
+    "url_prefix": _prefix,
+    "https": _yes_or_no,
+    "metrics_token": _text,
+    "log_level": _one_of(LOG_LEVELS),
+    "log_format": _one_of(LOG_FORMATS),
+    "frame_ancestors": _sources,
+}
 
 
 def prepare_data_dir(settings: Settings) -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 import requests
 
@@ -238,8 +238,3 @@ def _words(value: Any) -> list[str]:
     if isinstance(value, list):
         return [word for one in value for word in _words(one)]
     return _words(value["props"].get("children")) if isinstance(value, dict) and "props" in value else []
-
-
-def query_of(address: str) -> dict[str, str]:
-    """Return the values of an address's query."""
-    return dict(parse_qsl(address))

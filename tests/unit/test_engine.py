@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +23,7 @@ from offgrid.engine.pairs import Pairs, equal_work, way_to_hold
 from offgrid.engine.partition import Partition
 from offgrid.engine.percentile import low_percentile
 
+ROOT = Path(__file__).resolve().parents[2]
 KINDS = ["computed", "stored", "many columns", "triangle"]
 
 
@@ -342,3 +346,25 @@ def test_an_error_in_a_block_is_not_lost(monkeypatch):
 
     with pytest.raises(ZeroDivisionError):
         threads.over_rows(work, 100, 10**9)
+
+
+MOMENTS = """
+import numpy as np
+from offgrid.engine.pairs import Pairs
+from offgrid.engine.partition import Partition
+rng = np.random.default_rng(0)
+pairs, partition = Pairs.from_points(rng.normal(size=(200, 4))), Partition(rng.integers(3, size=200), 3)
+print(pairs.self_moments(partition, 0.3, 1.0, 6).tobytes().hex())
+"""
+
+
+def test_the_process_that_compiles_finds_the_same_bits_as_later_ones(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", MOMENTS], cwd=ROOT, env=environment, capture_output=True, check=True
+        ).stdout
+        for _ in range(2)
+    )
+    assert list(tmp_path.rglob("*.nbc")), "the first has kept what it compiled"
+    assert first == second

@@ -28,11 +28,7 @@ from services.uploads import GONE, UploadStore
 TABLE = b"a,b\n" + b"".join(b"%d,%d\n" % (i % 9, i % 7) for i in range(40))
 HTML = {"Accept": "text/html"}
 
-
-@pytest.fixture(autouse=True)
-def _no_default_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An application that is only asked for its headers need not carry out the first page's search."""
-    monkeypatch.setattr("services.startup._start", lambda _: None)
+pytestmark = pytest.mark.usefixtures("no_default_search")  # applications here are only asked for headers
 
 
 def server(**config: object) -> Flask:
