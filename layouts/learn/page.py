@@ -69,16 +69,16 @@ def page(
 
 
 RECOMMENDING = """\
-The path shows the clusterings that kernel k-means meets on its way from one start. For the recommendation it is started
-anew at 24 bandwidths, each time from the leading eigenvectors of the kernel matrix, where clusters that are long or touch
-come apart more easily.
+The path shows the clusterings that kernel k-means meets on its way from one start. For the recommendation it is
+started anew at 24 bandwidths, each time from the leading eigenvectors of the kernel matrix, where clusters that
+are long or touch come apart more easily.
 
-Of these clusterings and ordinary k-means, the one is recommended that keeps near neighbours together best: of each row’s
-nearest rows, the smallest share lies in another cluster. Where k-means is as good within one standard error, it is
-recommended itself, and no bandwidth is needed. Labels have no say in it; the Compare tab gives the numbers.
+Of these clusterings and ordinary k-means, the one is recommended that keeps near neighbours together best: of each
+row’s nearest rows, the smallest share lies in another cluster. Where k-means is as good within one standard error,
+it is recommended itself, and no bandwidth is needed. Labels have no say in it; the Compare tab gives the numbers.
 
-The number of clusters, k, is yours to choose. Run a few, and keep the one whose clusters you can describe: the Profile tab
-tells what sets each apart."""
+The number of clusters, k, is yours to choose. Run a few, and keep the one whose clusters you can describe: the
+Profile tab tells what sets each apart."""
 
 
 def index() -> Component:
