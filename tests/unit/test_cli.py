@@ -10,6 +10,7 @@ import pty
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -222,7 +223,10 @@ class TestInterruption:
         ours, theirs = pty.openpty()
         command = [sys.executable, "-m", "offgrid", "search", "builtin:d31", "--json", "--method", "bisection"]
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, env=environment) as process:
+        heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # shells mute it in the background
+        with subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, env=environment, preexec_fn=heard
+        ) as process:
             os.close(theirs)
             seen = b""
             while b"clusterings so far" not in seen:
