@@ -225,7 +225,12 @@ class TestInterruption:
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
         heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # shells mute it in the background
         with subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, env=environment, preexec_fn=heard
+            command,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=environment,
+            preexec_fn=heard,  # noqa: PLW1509 - it takes no lock that a thread could hold
         ) as process:
             os.close(theirs)
             seen = b""
