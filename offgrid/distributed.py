@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from offgrid import dask_cluster
 from offgrid.dask_cluster import Cluster
 from offgrid.engine import sums
+from offgrid.engine.assignment import cluster_totals
 from offgrid.engine.layout import COMPUTED, Layout
-from offgrid.engine.pairs import Pairs, by_cluster, column_buffers, equal_work, totals_by_cluster
+from offgrid.engine.pairs import Pairs, by_cluster, column_buffers, equal_work
 from offgrid.engine.partition import Partition
 
 _Floats = NDArray[np.float64]
@@ -277,7 +278,7 @@ class DistributedPairs(Pairs):
 
         self._carry_out(submit, place)
         self.entries += entries
-        return totals_by_cluster(moments, partition)[: order + 1]
+        return cluster_totals(moments, partition.offsets)[: order + 1]
 
     def symmetric_sums(self, partition: Partition, t: float) -> _Floats:
         """Do what `Pairs.symmetric_sums` does."""

@@ -1,6 +1,6 @@
 """The assignment step, and what is counted around it: compiled, O(n k).
 
-Entry points: `step` (who moves where), `self_sums`, and `sorted_by_cluster`.
+Entry points: `step` (who moves where), `self_sums`, `cluster_totals`, and `sorted_by_cluster`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ def step(sums: Any, self_sums: Any, shares: Any, labels: Any) -> Any:
     """Return the labels, (n,), after one assignment step.
 
     The proximity of a row to a cluster is 2 S / n_i - B / n_i**2, from its sums, (n, k), the clusters' self-sums, (k,),
-    and the shares 1 / n_i; 0 for an empty cluster. A point goes to the cluster of largest proximity, the lowest index
-    among equals, and stays where it is unless that proximity exceeds its own cluster's by more than `TOLERANCE`.
+    and the shares 1 / n_i; 0 for an empty cluster. A point goes to the cluster of largest proximity, and stays where it
+    is unless that proximity exceeds its own cluster's by more than `TOLERANCE`. Of several that are the largest to
+    within `TOLERANCE` it takes the lowest index: rounding, which depends on the order of a sum, has no say.
     """
     stepped = labels.copy()
     norms = np.empty(shares.shape[0])
@@ -29,12 +30,13 @@ def step(sums: Any, self_sums: Any, shares: Any, labels: Any) -> Any:
         norms[j] = self_sums[j] * shares[j] * shares[j]
     for i in range(sums.shape[0]):
         own = labels[i]
-        best, largest = 0, -np.inf
+        largest = -np.inf
         for j in range(shares.shape[0]):
-            proximity = 2.0 * sums[i, j] * shares[j] - norms[j]
-            if proximity > largest:
-                best, largest = j, proximity
+            largest = max(largest, 2.0 * sums[i, j] * shares[j] - norms[j])
         if largest - (2.0 * sums[i, own] * shares[own] - norms[own]) > TOLERANCE:
+            best = 0
+            while 2.0 * sums[i, best] * shares[best] - norms[best] < largest - TOLERANCE:
+                best += 1
             stepped[i] = best
     return stepped
 
@@ -45,6 +47,17 @@ def self_sums(sums: Any, labels: Any) -> Any:
     totals = np.zeros(sums.shape[1])
     for i in range(sums.shape[0]):
         totals[labels[i]] += sums[i, labels[i]]
+    return totals
+
+
+@exact
+def cluster_totals(values: Any, offsets: Any) -> Any:
+    """Return the clusters' totals of values of rows sorted by cluster, (n, m), as (m, k), added row after row."""
+    totals = np.zeros((values.shape[1], offsets.shape[0] - 1))
+    for j in range(totals.shape[1]):
+        for i in range(offsets[j], offsets[j + 1]):
+            for p in range(totals.shape[0]):
+                totals[p, j] += values[i, p]
     return totals
 
 

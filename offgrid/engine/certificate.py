@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from offgrid.engine import margins as m
 from offgrid.engine import series
-from offgrid.engine.assignment import TOLERANCE
+from offgrid.engine.assignment import TOLERANCE, cluster_totals
 from offgrid.engine.compiling import exact
 from offgrid.engine.sums import BLOCK, row_sums, self_moments
 
@@ -229,19 +229,25 @@ def _certify(chain: Chain, labels: Any) -> tuple[int, float]:
 
 @exact
 def best_cluster(chain: Chain, slot: int, i: int, own: int) -> int:
-    """Return where a step at an evaluation takes a row: the cluster of largest proximity, the lowest among equals."""
-    t = chain.t[slot]
-    best, largest, to_own = own, -np.inf, 0.0
+    """Return where a step at an evaluation takes a row, as `assignment.step` does."""
+    largest = -np.inf
     for j in range(chain.shares.shape[0]):
-        proximity = 2.0 * chain.means[slot, i, j] - chain.norms[slot, j]
-        if chain.limit:
-            # proximities less 1; that of an empty cluster is 0
-            proximity = -t * proximity if chain.shares[j] > 0.0 else -1.0
-        if j == own:
-            to_own = proximity
-        if proximity > largest:
-            best, largest = j, proximity
-    return best if largest - to_own > TOLERANCE else own
+        largest = max(largest, _proximity(chain, slot, i, j))
+    if largest - _proximity(chain, slot, i, own) <= TOLERANCE:
+        return own
+    best = 0
+    while _proximity(chain, slot, i, best) < largest - TOLERANCE:
+        best += 1
+    return best
+
+
+@exact
+def _proximity(chain: Chain, slot: int, i: int, j: int) -> float:
+    proximity: float = 2.0 * chain.means[slot, i, j] - chain.norms[slot, j]
+    if not chain.limit:
+        return proximity
+    # proximities less 1; that of an empty cluster is 0
+    return -chain.t[slot] * proximity if chain.shares[j] > 0.0 else -1.0
 
 
 @exact
@@ -352,14 +358,12 @@ def _expand_serially(chain: Chain, layout: Any, t: float, lowest: float, highest
     order = series.order_for(centre, half_width)
     moments = np.empty((layout.order.shape[0], order + 1))
     self_moments(layout, centre, half_width, moments, 0, moments.shape[0])
+    totals = cluster_totals(moments, layout.offsets)
     factorial = 1.0
     for p in range(order + 1):
         factorial *= max(p, 1)
         for j in range(chain.shares.shape[0]):
-            total = 0.0
-            for i in range(layout.offsets[j], layout.offsets[j + 1]):
-                total += moments[i, p]
-            chain.terms[p, j] = total / factorial
+            chain.terms[p, j] = totals[p, j] / factorial
     chain.reals[CENTRE], chain.reals[HALF_WIDTH], chain.counts[ORDER] = centre, half_width, order
 
 

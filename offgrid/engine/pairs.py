@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offgrid.engine import distances, sums
-from offgrid.engine.assignment import self_sums
+from offgrid.engine.assignment import cluster_totals, self_sums
 from offgrid.engine.layout import COMPUTED, SQUARE, TRIANGLE, Layout
 from offgrid.engine.partition import Partition
 from offgrid.engine.threads import over_chunks, over_rows
@@ -71,15 +71,6 @@ def by_cluster(
     """Return columns sorted by their clusters, and where each cluster begins."""
     offsets = np.concatenate(([0], np.cumsum(np.bincount(clusters, minlength=n_clusters))))
     return columns[np.argsort(clusters, kind="stable")], offsets
-
-
-def totals_by_cluster(values: _Floats, partition: Partition) -> _Floats:
-    """Return each cluster's totals of values of the rows of the order, (n, m), as (m, k)."""
-    # clusters side by side in the order of the rows: those that are not empty begin where they begin
-    inhabited = partition.sizes > 0
-    totals = np.zeros((values.shape[1], partition.n_clusters))
-    totals[:, inhabited] = np.add.reduceat(values, partition.offsets[:-1][inhabited]).T
-    return totals
 
 
 class Pairs:
@@ -326,7 +317,7 @@ class Pairs:
             sums.self_moments(layout, t, scale, moments, first, last)
 
         self._run(work, self.n, int((partition.sizes.astype(float) ** 2).sum()) // 2)
-        return totals_by_cluster(moments, partition)[: order + 1]
+        return cluster_totals(moments, partition.offsets)[: order + 1]
 
     def each_block(self, work: Callable[[Pairs, int, int], _T]) -> list[_T]:
         """Return ``work(pairs, first, last)`` of blocks of rows that meet about as many pairs, each row those after it.

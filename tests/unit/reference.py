@@ -58,9 +58,8 @@ def step(K: Floats, labels: Labels, k: int) -> Labels:
     delta = proximities(K, labels, k)
     result = labels.copy()
     for x in range(len(labels)):
-        best = int(np.argmax(delta[x]))
-        if delta[x, best] - delta[x, labels[x]] > TOLERANCE:
-            result[x] = best
+        if delta[x].max() - delta[x, labels[x]] > TOLERANCE:
+            result[x] = int(np.argmax(delta[x] >= delta[x].max() - TOLERANCE))
     return result
 
 

@@ -51,9 +51,15 @@ def test_proximities_and_steps_are_the_reference_s(problem, relative):
 
 def test_ties_keep_the_cluster_and_the_lowest_better_index_wins():
     proximities = np.array(
-        [[0.5, 0.5, 0.5], [0.1, 0.7, 0.7], [0.3, 0.3 - 2e-12, 0.3 + 0.9e-12], [0.3, 0.3 + 2e-12, 0.0]]
+        [
+            [0.5, 0.5, 0.5],
+            [0.1, 0.7, 0.7],
+            [0.3, 0.3 - 2e-12, 0.3 + 0.9e-12],
+            [0.3, 0.3 + 2e-12, 0.0],
+            [0.1, 0.7, 0.7 + 1e-15],
+        ]
     )
-    assert step(proximities / 2, np.zeros(3), np.ones(3), np.array([2, 0, 0, 0])).tolist() == [2, 1, 0, 1]
+    assert step(proximities / 2, np.zeros(3), np.ones(3), np.array([2, 0, 0, 0, 0])).tolist() == [2, 1, 0, 1, 1]
 
 
 # ---------------------------------------------------------------------------------------------- the loop

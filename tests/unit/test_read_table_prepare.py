@@ -20,7 +20,8 @@ def test_prepare_drop():
     assert points.y.tolist() == [0, 0, 1]
     assert points.class_names == ("u", "v")
     assert points.rows.tolist() == [0, 2, 4]
-    assert points.notes == ("1 row with missing values dropped.", "1 row without a class dropped.")
+    assert points.notes[:2] == ("1 row with missing values dropped.", "1 row without a class dropped.")
+    assert points.notes[2].startswith("Column b holds "), "a column decides nearly alone"
     assert points.title == "t.csv"
 
 
@@ -28,7 +29,7 @@ def test_prepare_median():
     points = read(TEXT).prepare(missing="median", label=None)
     assert points.X.tolist() == [[1, 10], [2, 35], [3, 30], [4, 40], [9, 50]]
     assert points.y is None
-    assert points.notes == ("1 missing value filled with the column's median.",)
+    assert points.notes[0] == "1 missing value filled with the column's median."
 
 
 def test_a_row_without_any_value_cannot_be_filled():
