@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
@@ -16,6 +17,7 @@ from offgrid.datasets import arff, arrays
 from offgrid.datasets.assembly import assemble
 from offgrid.datasets.delimited import Cells, read_delimited, unique_names
 from offgrid.datasets.excel import read_excel
+from offgrid.datasets.given import Given
 from offgrid.datasets.limits import MAX_BYTES, Limits, read_bytes
 from offgrid.datasets.numbers import columns_from_text
 from offgrid.datasets.parquet import read_parquet
@@ -113,7 +115,8 @@ def _read_excel(content: bytes, name: str, limits: Limits) -> Table:
 def _from_cells(cells: Cells, name: str, limits: Limits, notes: list[str]) -> Table:
     names, renamed = unique_names(cells.names, len(cells.columns))
     columns, marks = columns_from_text(names, cells.columns, separator=cells.separator)
-    return assemble(name, columns, [*notes, *cells.notes, *marks, *renamed], limits)
+    table = assemble(name, columns, [*notes, *cells.notes, *marks, *renamed], limits)
+    return replace(table, given=Given.of(cells.names or names, cells.columns, cells.separator, limits.unpacked_bytes))
 
 
 def _read_arff(content: bytes, name: str, limits: Limits) -> Table:
@@ -121,7 +124,8 @@ def _read_arff(content: bytes, name: str, limits: Limits) -> Table:
     attributes, cells = arff.read_arff(text, name, limits)
     names, renamed = unique_names([attribute.name for attribute in attributes], len(attributes))
     columns, marks = columns_from_text(names, cells, declared=arff.declared(attributes))
-    return assemble(name, columns, [*notes, *marks, *renamed], limits)
+    table = assemble(name, columns, [*notes, *marks, *renamed], limits)
+    return replace(table, given=Given.of(names, cells, ",", limits.unpacked_bytes))
 
 
 def _read_parquet(content: bytes, name: str, limits: Limits) -> Table:
