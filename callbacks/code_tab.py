@@ -58,9 +58,9 @@ def about(view: ResultView, index: int | None, file: str | None) -> str:
     if index is not None:
         role = "recommended" if index == view.recommended else "active" if index == view.active else "first selected"
         at = words.bandwidth(view.path.records[index].sigma, view.symbol)
-        told.append(f"labels has the {role} clustering, {at}.")
+        told.append(f"labels has the {role} clustering, {at}, in the library's own numbers, from 0.")
     if view.recommended is not None:
-        told.append("The command line writes the table with the recommended clusters to labels.csv.")
+        told.append("The command line writes the recommended clustering to labels.csv, as Export does.")
     if view.state not in ("finished", "none"):
         told.append("It searches to the end, while this search did not get there.")
     return " ".join(told)

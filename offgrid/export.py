@@ -68,8 +68,8 @@ def clusters_csv(labels: NDArray[np.integer], points: Points, source: Table | Da
         Clusters of the points as `name_clusters` or `number_clusters` names them, from 0.
     points : Points
     source : Table or Dataset
-        What the points were prepared from. Rows that are not among the points have no cluster; the cells are separated
-        as those of its file were.
+        What the points were prepared from. Rows that are not among the points have no cluster; the text is
+        separated and marked as that of its file was.
     """
     clusters: list[int | str] = [""] * source.n_rows
     for row, label in zip(points.rows.tolist(), labels.tolist(), strict=True):
@@ -79,7 +79,9 @@ def clusters_csv(labels: NDArray[np.integer], points: Points, source: Table | Da
     names = next(cells)
     header = [free_name("row", names), *map(defused, names), free_name("cluster", names)]
     rows = ([i, *map(_safe, row), clusters[i - 1]] for i, row in enumerate(cells, 1))
-    return _csv(header, rows, "," if given is None else given.separator)
+    if given is None:
+        return _csv(header, rows)
+    return ("\ufeff" if given.marked else "") + _csv(header, rows, given.separator)
 
 
 def defused(text: str) -> str:

@@ -17,6 +17,7 @@ from offgrid.datasets.model import MISSING, SCALINGS
 from offgrid.datasets.table import Column, Kind, Role, Table, TableReport
 
 _PLAIN = ("name", "kind", "categories", "declared", "n_infinite", "why", "role")
+_CELLS = ("separator", "size", "marked")
 _TYPES = {"name": str, "kind": str, "categories": list, "declared": bool, "n_infinite": int, "why": str, "role": str}
 
 
@@ -31,7 +32,7 @@ def table_values(table: Table) -> dict[str, Any]:
         "image_shape": table.image_shape,
         "report": table.report.to_dict(),
         "columns": [{key: getattr(column, key) for key in _PLAIN} for column in table.columns],
-        "given": None if given is None else {"separator": given.separator, "size": given.size},
+        "given": None if given is None else {key: getattr(given, key) for key in _CELLS},
     }
 
 
@@ -76,7 +77,7 @@ def _given(plain: Mapping[str, Any] | None, cells: bytes) -> Given | None:
         return None
     if plain["separator"] not in SEPARATORS or type(plain["size"]) is not int or plain["size"] < 1 or not cells:
         raise ValueError(f"the cells {plain!r:.200} in {len(cells)} bytes")
-    return Given(plain["separator"], plain["size"], cells)
+    return Given(plain["separator"], plain["size"], cells, bool(plain["marked"]))
 
 
 def _stacked(columns: Sequence[Column], dtype: Any, n_rows: int) -> NDArray[Any]:

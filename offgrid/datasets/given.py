@@ -27,14 +27,19 @@ class Given:
         Bytes that the cells unpack to.
     packed : bytes
         The names and all rows, compressed.
+    marked : bool
+        Whether UTF-8 needs its byte-order mark to be read where the file was: it had one, or was no UTF-8.
     """
 
     separator: str
     size: int
     packed: bytes
+    marked: bool = False
 
     @classmethod
-    def of(cls, names: Sequence[str], columns: Sequence[Any], separator: str, most: int) -> Given | None:
+    def of(
+        cls, names: Sequence[str], columns: Sequence[Any], separator: str, most: int, *, marked: bool = False
+    ) -> Given | None:
         """Pack the columns of a file, or return None where they are more than `most` bytes, or hold separating signs.
 
         Parameters
@@ -44,6 +49,7 @@ class Given:
         separator : str
             What the file has between its cells, whatever that is.
         most : int
+        marked : bool
         """
         import pyarrow.compute as pc
 
@@ -55,7 +61,7 @@ class Given:
         if content.count(_CELL) != (len(names) - 1) * (len(rows) + 1) or content.count(_ROW) != len(rows):
             return None
         text = content.encode("utf-8", "replace")
-        return cls(separator if separator in SEPARATORS else ",", len(text), zlib.compress(text, 1))
+        return cls(separator if separator in SEPARATORS else ",", len(text), zlib.compress(text, 1), marked)
 
     def cells(self) -> Iterator[list[str]]:
         """Yield the names, then the cells of each row."""

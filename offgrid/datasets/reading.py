@@ -6,6 +6,7 @@ parser raises becomes one sentence.
 
 from __future__ import annotations
 
+import codecs
 import logging
 import os
 from collections.abc import Callable
@@ -105,18 +106,20 @@ def _unknown(name: str, ending: str) -> str:
 def _read_text(content: bytes, name: str, limits: Limits) -> Table:
     text, notes = decode(content, name)
     prefer = "\t" if PurePath(name).suffix.lower() in (".tsv", ".tab") else ""
-    return _from_cells(read_delimited(text, name, limits, prefer=prefer), name, limits, notes)
+    marked = bool(notes) or content.startswith(codecs.BOM_UTF8)
+    return _from_cells(read_delimited(text, name, limits, prefer=prefer), name, limits, notes, marked=marked)
 
 
 def _read_excel(content: bytes, name: str, limits: Limits) -> Table:
     return _from_cells(read_excel(content, name, limits), name, limits, [])
 
 
-def _from_cells(cells: Cells, name: str, limits: Limits, notes: list[str]) -> Table:
+def _from_cells(cells: Cells, name: str, limits: Limits, notes: list[str], *, marked: bool = False) -> Table:
     names, renamed = unique_names(cells.names, len(cells.columns))
     columns, marks = columns_from_text(names, cells.columns, separator=cells.separator)
     table = assemble(name, columns, [*notes, *cells.notes, *marks, *renamed], limits)
-    return replace(table, given=Given.of(cells.names or names, cells.columns, cells.separator, limits.unpacked_bytes))
+    most = limits.unpacked_bytes
+    return replace(table, given=Given.of(cells.names or names, cells.columns, cells.separator, most, marked=marked))
 
 
 def _read_arff(content: bytes, name: str, limits: Limits) -> Table:

@@ -10,6 +10,7 @@ import pytest
 
 from offgrid.datasets import load, read_table
 from offgrid.datasets.given import Given
+from offgrid.export import clusters_csv
 from tests.unit.tables import read
 
 CELLAR = (
@@ -40,6 +41,18 @@ def test_the_separator_is_the_file_s_where_a_spreadsheet_knows_it(mark: str, kep
     found = read(f"a{mark}b\n1{mark}2\n3{mark}5\n").given
     assert found is not None
     assert found.separator == kept
+
+
+@pytest.mark.parametrize(
+    ("codec", "marked"), [("utf-8", False), ("utf-8-sig", True), ("cp1252", True), ("utf-16", True)]
+)
+def test_a_mark_is_needed_where_the_file_had_one_or_was_no_utf_8(codec: str, marked: bool) -> None:
+    table = read_table("c;a\nCôte;1\nRhône;2\n".encode(codec), name="a.csv")
+    assert table.given is not None
+    assert table.given.marked == marked
+    text = clusters_csv(np.array([0, 0]), table.prepare(), table)
+    assert text.removeprefix("\ufeff") == "row;c;a;cluster\n1;Côte;1;1\n2;Rhône;2;1\n"
+    assert text.startswith("\ufeff") == marked
 
 
 def test_names_are_the_file_s_even_where_they_are_used_twice() -> None:

@@ -94,7 +94,7 @@ def test_the_code_says_what_it_leaves(services: Services) -> None:
     search, recommend = shell.splitlines()
     assert search.endswith("--max-steps 4 --seed 0 --out path.csv")
     assert recommend.endswith("--seed 0 --labels-out labels.csv")
-    assert "recommended clusters to labels.csv" in about
+    assert "recommended clustering to labels.csv, as Export does" in about
     assert about.startswith("labels has the")
     path = services.runs.get(services.request(FLAME))
     assert path is not None
