@@ -5,13 +5,20 @@
 
     let typeface = null; // promise of the style rules with the fonts inside
 
+    /* The title as all files to take away have it in their names: services/export.py says how. */
+    function prefix(title) {
+        const plain = title.normalize("NFKD").replace(/[^\x00-\x7f]/g, "").toLowerCase();
+        const stem = plain.replace(/\.(csv|tsv|txt|arff|parquet|npy|npz|xlsx)$/, "");
+        return stem.replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 40) || "data";
+    }
+
     function slug(text) {
-        const plain = text.normalize("NFKD").toLowerCase().replace(/\.(csv|tsv|txt|arff|parquet|npy|npz|xlsx)$/, "");
-        return plain.replace(/σ\s*=\s*/g, "sigma ").replace(/,/g, "").replace(/[^a-z0-9.]+/g, "-").replace(/^-+|-+$/g, "");
+        const plain = text.normalize("NFKD").toLowerCase().replace(/∞/g, "inf");
+        return plain.replace(/σ\s*[=→]\s*/g, "sigma ").replace(/,/g, "").replace(/[^a-z0-9.]+/g, "-").replace(/^-+|-+$/g, "");
     }
 
     function figures(title, run) {
-        const stem = slug(`${title} k${run && run.query ? run.query.k : ""}`);
+        const stem = `${prefix(title)}-k${run && run.query ? run.query.k : ""}`;
         const path = document.querySelector("#path-graph .js-plotly-plot");
         const panes = [...document.querySelectorAll(".pane")].map((pane) => {
             const heading = pane.querySelector(".pane-title span:not(.letter)");

@@ -226,7 +226,8 @@ def painter(
 
     def draw_points(labels: Any, k: int, *, moved: Any = None, class_names: Any = None) -> Any:
         return clustering_figure(
-            xy, labels, n_clusters=k, moved=moved, scheme=scheme, axis_names=names, class_names=class_names
-        )
+            xy, labels, n_clusters=k, moved=moved, scheme=scheme, axis_names=names, class_names=class_names,
+            file_rows=points.rows, row_names=points.row_names,
+        )  # fmt: skip
 
     return draw_points

@@ -37,9 +37,10 @@ def reproduction(services: Services, now: Seen) -> tuple[str, str, str]:
         file = None if upload is None else services.upload(upload).filename
     except InputError:
         return "", "", ""
-    index = index_at(now.view, None, by_hand=False)
-    code = python_code(now.asked, file, record=place_in_search(now.view, index), n=now.points.n)
-    return code, shell_command(now.asked, file), about(now.view, index, file)
+    index, n = index_at(now.view, None, by_hand=False), now.points.n
+    code = python_code(now.asked, file, record=place_in_search(now.view, index), n=n)
+    shell = shell_command(now.asked, file, beside=now.view.recommendation is not None, n=n)
+    return code, shell, about(now.view, index, file)
 
 
 def place_in_search(view: ResultView, index: int | None) -> int | None:
@@ -57,7 +58,9 @@ def about(view: ResultView, index: int | None, file: str | None) -> str:
     if index is not None:
         role = "recommended" if index == view.recommended else "active" if index == view.active else "first selected"
         at = words.bandwidth(view.path.records[index].sigma, view.symbol)
-        told.append(f"labels has the {role} clustering, {at}.")
+        told.append(f"labels has the {role} clustering, {at}, in the library's own numbers, from 0.")
+    if view.recommended is not None:
+        told.append("The command line writes the recommended clustering to labels.csv, as Export does.")
     if view.state not in ("finished", "none"):
         told.append("It searches to the end, while this search did not get there.")
     return " ".join(told)

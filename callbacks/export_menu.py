@@ -10,6 +10,7 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, dcc, 
 from callbacks.errors import notification
 from callbacks.report import report_file
 from callbacks.state import Data, Look, asked_in, known_points, result_view, shown_run
+from callbacks.tabs import Seen, matched_labels
 from layouts import ids
 from layouts.export_menu import labels_item
 from offgrid.errors import InputError
@@ -46,12 +47,11 @@ def register(app: Dash, services: Services) -> None:
         Input(ids.SELECTION, "data"),
         Input(ids.SHOWN, "data"),
         State(ids.RUN, "data"),
-        prevent_initial_call=True,
     )
     def update_labels_item(chosen: Data, shown: Data, run_data: Data) -> str:
         view = result_view(services, asked_in(run_data), shown_run(services, run_data), chosen, Look())
         index = export.labels_index(view.selection, view.active, view.recommended)
-        return labels_item(None if index is None else view.path.records[index].sigma, view.symbol)
+        return labels_item(view, index)
 
     app.clientside_callback(
         ClientsideFunction("offgrid", "saveFigures"),
@@ -84,8 +84,9 @@ def exported(services: Services, what: str, run_data: Data, chosen: Data) -> exp
         return report_file(services, asked, run, points, chosen)
     view = result_view(services, asked, run, chosen, Look())
     if what == ids.EXPORT_RUN_JSON:
-        return export.run_file(run, points, view.reason)
+        return export.run_file(run, points, view.reason, view.selection)
     index = export.labels_index(view.selection, view.active, view.recommended)
     if index is None:
         raise InputError(export.NOTHING)
-    return export.labels_file(run, points, index)
+    labels = matched_labels(Seen(asked, view, points), index)
+    return export.labels_file(run, points, services.source(asked.data), labels, run.path.records[index].sigma)

@@ -79,7 +79,7 @@ def at_options(view: ResultView) -> list[dict[str, str]]:
 
 def matched_labels(now: Seen, index: int) -> NDArray[np.integer[Any]]:
     """Return the labels of a record, clusters named as in the panes."""
-    there = places(now.view)
+    there = now.view.selection if index in now.view.selection else (index,)
     return matched_clusterings(now.view.path, there, now.n_clusters)[there.index(index)].labels
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from figures import words
 from figures.theme import Figure, Palette, Scheme, base_layout, cluster_colour, cluster_symbol, palette
+from offgrid.numbering import name_clusters
 from offgrid.partitions import match_labels
 from offgrid.path import BandwidthPath
 
@@ -35,6 +36,7 @@ _SYMBOL_CODES = {
     "hexagon": 14,
     "star": 17,
 }
+_LONGEST_NAME = 40
 _RINGS_IN_FULL, _FAINTEST_RING = 150, 0.35
 
 Floats = NDArray[np.float64]
@@ -43,7 +45,7 @@ Ints = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """A selected clustering: labels named as in the one before it, and the rows moved since (None for the first)."""
+    """A selected clustering: labels named as beside it, and the rows moved since (None for the first)."""
 
     index: int
     labels: Ints
@@ -56,17 +58,11 @@ class Clustering:
 
 
 def matched_clusterings(path: BandwidthPath, selection: Sequence[int], n_clusters: int) -> list[Clustering]:
-    """Return the selected clusterings, each named to overlap the one before it best.
-
-    The first is named after the path's first record, so that colours stay when the selection changes.
-    """
+    """Return the selected clusterings, clusters named alike (see `offgrid.numbering`), and what moved between them."""
     result: list[Clustering] = []
-    reference: Ints = path.records[0].labels if len(path) else np.empty(0, dtype=np.int32)
-    for index in selection:
-        labels = match_labels(reference, path.records[index].labels, n_clusters)
-        moved = np.flatnonzero(labels != reference) if result else None
+    for index, labels in zip(selection, name_clusters(path, selection, n_clusters), strict=True):
+        moved = np.flatnonzero(labels != result[-1].labels) if result else None
         result.append(Clustering(index, labels, moved))
-        reference = labels
     return result
 
 
@@ -122,6 +118,8 @@ def clustering_figure(
     scheme: Scheme = "light",
     axis_names: tuple[str, str] = ("x", "y"),
     class_names: Sequence[str] | None = None,
+    file_rows: Ints | None = None,
+    row_names: Sequence[str] = (),
 ) -> Figure:
     """Return the scatter plot of a clustering.
 
@@ -137,17 +135,25 @@ def clustering_figure(
         What the coordinates are, for the hover text.
     class_names : sequence of str or None
         Names of the classes when the labels are the ground truth; they take the place of numbers.
+    file_rows : ndarray of int or None
+        The points' rows in their file, from 0, for the hover text; None where they are all of its rows.
+    row_names : sequence of str
+        What tells each point from the others, for the hover text; empty for nothing.
 
     Notes
     -----
-    Above 5,000 points WebGL draws them; above 20,000 a fixed sample is drawn (`sample_rows`), which the caller says.
+    Above 5,000 points WebGL draws them, and names of rows, which would weigh more than they do, are left out. Above
+    20,000 a fixed sample is drawn (`sample_rows`), which the caller says.
     """
     rows = sample_rows(len(labels))
     drawn = np.arange(len(labels)) if rows is None else rows
     xy, shown = coordinates[drawn], np.asarray(labels)[drawn]
     kind = "scattergl" if len(drawn) > WEBGL_FROM else "scatter"
     colours = palette(scheme)
-    traces = [_points(kind, xy, shown, drawn, n_clusters, scheme, axis_names, class_names)]
+    numbers = drawn if file_rows is None else file_rows[drawn]
+    names = [row_names[i] for i in drawn.tolist()] if row_names and len(drawn) <= WEBGL_FROM else []
+    points = _points(kind, xy, shown, n_clusters, scheme)
+    traces = [points | _hover(numbers, shown, names, axis_names, class_names)]
     ringed = np.intersect1d(moved, drawn) if moved is not None else np.empty(0, dtype=int)
     if len(ringed):
         traces.append(_rings(kind, coordinates[ringed], colours))
@@ -161,16 +167,7 @@ def clustering_figure(
     return {"data": traces, "layout": layout}
 
 
-def _points(
-    kind: str,
-    xy: Floats,
-    labels: Ints,
-    rows: Ints,
-    n_clusters: int,
-    scheme: Scheme,
-    axis_names: tuple[str, str],
-    class_names: Sequence[str] | None,
-) -> Figure:
+def _points(kind: str, xy: Floats, labels: Ints, n_clusters: int, scheme: Scheme) -> Figure:
     many = n_clusters > 8
     top = max(n_clusters - 1, 1)
     scale = [[i / top, cluster_colour(i, scheme)] for i in range(n_clusters)] if n_clusters > 1 else None
@@ -185,24 +182,35 @@ def _points(
     if many:
         codes = np.array([_SYMBOL_CODES[cluster_symbol(i)] for i in range(n_clusters)])
         marker["symbol"] = codes[labels].tolist()
-    group = "%{text}" if class_names else "cluster %{customdata[1]}"
-    across, up = (html.escape(name).replace("%", "&#37;") for name in axis_names)
-    places = f"{across} %{{x:.4~g}}<br>{up} %{{y:.4~g}}"
     trace: Figure = {
         "type": kind,
         "mode": "markers",
         "x": packed(xy[:, 0], "f4" if _fits_single(xy) else "f8"),
         "y": packed(xy[:, 1], "f4" if _fits_single(xy) else "f8"),
-        "customdata": packed(np.column_stack([rows + 1, labels + 1]), "i4"),
-        "hovertemplate": f"row %{{customdata[0]}}, {group}<br>{places}<extra></extra>",
         "marker": marker,
         "cliponaxis": False,
     }
-    if class_names:
-        trace["text"] = [html.escape(class_names[i]) for i in labels]
     if kind == "scattergl":
         del trace["cliponaxis"]
     return trace
+
+
+def _hover(
+    rows: Ints, labels: Ints, row_names: Sequence[str], axis_names: tuple[str, str], class_names: Sequence[str] | None
+) -> Figure:
+    """Return the part of a trace that says what a point is: its row, the row's name, its cluster, and its place."""
+    across, up = (html.escape(name).replace("%", "&#37;") for name in axis_names)
+    who = ["row %{customdata[0]}", *(["%{hovertext}"] if row_names else [])]
+    who.append("%{text}" if class_names else "cluster %{customdata[1]}")
+    part: Figure = {
+        "customdata": packed(np.column_stack([rows + 1, labels + 1]), "i4"),
+        "hovertemplate": f"{', '.join(who)}<br>{across} %{{x:.4~g}}<br>{up} %{{y:.4~g}}<extra></extra>",
+    }
+    if row_names:
+        part["hovertext"] = [html.escape(words.clip(name, _LONGEST_NAME)) for name in row_names]
+    if class_names:
+        part["text"] = [html.escape(class_names[i]) for i in labels]
+    return part
 
 
 def _fits_single(xy: Floats) -> bool:

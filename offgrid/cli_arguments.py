@@ -22,8 +22,14 @@ BUILTIN = "builtin:"
 METHODS = ("certified", "dyadic", "newton", "bisection")
 INITS = ("random", "k-means++", "kernel-k-means++")
 KERNELS = ("rbf", "laplacian", "polynomial")
+MOST_ROWS = 4000  # that a recommendation works on
 LIMITINGS = ("none", "close", "movers")
 EXPERIMENTS = ("table1", "table2", "table3", "table4", "figure1", "gaps")
+_AS_CSV = (
+    "as .csv: the table as it was given, each row's number (from 1) before it, its cluster after it (from 1, in order "
+    "of size; empty where the row was left out)"
+)
+_AS_JSON = "its labels are clusters from 1, in the order of its row_numbers"
 _DATA_FOLDER = (
     "folder with the paper's data; default: OFFGRID_BENCHMARK_DATA, or ../shared/data beside the checkout; "
     "without any, the built-in data sets"
@@ -63,12 +69,15 @@ def _add_search(commands: Any) -> None:
     _add_kernel_options(parser.add_argument_group("kernel"))
     _add_search_options(parser.add_argument_group("search"))
     add = parser.add_argument_group("output").add_argument
-    add("--json", action="store_true", help="print the whole run as JSON, in place of the table")
+    add("--json", action="store_true", help=f"print the whole run as JSON, in place of the table; {_AS_JSON}")
     add(
         "--out", type=_output(".csv", ".json"), metavar="FILE", help="write the path as .csv, or the whole run as .json"
     )
     add(
-        "--labels-out", type=_output(".csv"), metavar="FILE", help="write the clusters at the recommended sigma as .csv"
+        "--labels-out",
+        type=_output(".csv"),
+        metavar="FILE",
+        help=f"write the clusters at the recommended sigma {_AS_CSV}",
     )
     parser.set_defaults(command="search")
 
@@ -82,12 +91,13 @@ def _add_recommend(commands: Any) -> None:
         "where --k is not given, and to tell the agreement with them.",
     )
     _add_data_options(parser)
-    parser.add_argument_group("search").add_argument(
-        "--seed", type=_whole(0), default=0, metavar="N", help="seed of all that is random; default: 0"
-    )
+    add = parser.add_argument_group("search").add_argument
+    add("--seed", type=_whole(0), default=0, metavar="N", help="seed of all that is random; default: 0")
+    add("--max-rows", type=_whole(2), default=MOST_ROWS, metavar="N", help="rows worked on: of more, a random sample; "
+        f"default: {MOST_ROWS}")  # fmt: skip
     add = parser.add_argument_group("output").add_argument
-    add("--json", action="store_true", help="print everything as JSON, the clusterings considered too")
-    add("--labels-out", type=_output(".csv"), metavar="FILE", help="write the recommended clusters as .csv")
+    add("--json", action="store_true", help=f"print everything as JSON, the clusterings considered too; {_AS_JSON}")
+    add("--labels-out", type=_output(".csv"), metavar="FILE", help=f"write the recommended clusters {_AS_CSV}")
     parser.set_defaults(command="recommend")
 
 

@@ -19,8 +19,10 @@ from rich.table import Table
 from offgrid import __version__, dask_cluster, datasets
 from offgrid.cli_arguments import BUILTIN, USAGE
 from offgrid.cli_output import BAD_INPUT, INTERRUPTED, OK, CommandError, complain, console, progress_line, write
-from offgrid.datasets.model import Points
-from offgrid.export import clusters_csv, labels_csv, path_csv, points_dict, run_dict
+from offgrid.datasets.model import Dataset, Points
+from offgrid.export import clusters_csv, path_csv, points_dict, recommendation_dict, run_dict
+from offgrid.numbering import name_clusters
+from offgrid.partitions import number_clusters
 from offgrid.path import BandwidthPath, PathRecord
 from offgrid.selection import Recommendation, recommend
 
@@ -37,7 +39,7 @@ def run_search(arguments: argparse.Namespace) -> int:
         os.environ[dask_cluster.ENVIRONMENT] = arguments.dask
     if (address := dask_cluster.configured()) is not None:
         dask_cluster.connect(address)
-    points, prepared = _points(arguments)
+    source, points, prepared = _points(arguments)
     settings = _settings(arguments, points)
     kernel, described = _kernel(arguments)
     renamed = {("random_state" if name == "seed" else name): value for name, value in settings.items()}
@@ -54,7 +56,8 @@ def run_search(arguments: argparse.Namespace) -> int:
         as_csv = arguments.out.suffix.lower() == ".csv"
         write(arguments.out, path_csv(path) if as_csv else json.dumps(run, indent=1, ensure_ascii=False))
     if arguments.labels_out is not None and best is not None:
-        write(arguments.labels_out, labels_csv(path, best.index, points))
+        [labels] = name_clusters(path, (best.index,), settings["n_clusters"])
+        write(arguments.labels_out, clusters_csv(labels, points, source))
     if arguments.json:
         print(json.dumps(run, ensure_ascii=False))
     else:
@@ -99,13 +102,13 @@ def _kernel(arguments: argparse.Namespace) -> tuple[Kernel, dict[str, Any]]:
     return kernel, described
 
 
-def _points(arguments: argparse.Namespace) -> tuple[Points, dict[str, str]]:
-    """Return the points of the search, and how they were prepared: as asked, else as the data set proposes."""
+def _points(arguments: argparse.Namespace) -> tuple[datasets.Table | Dataset, Points, dict[str, str]]:
+    """Return the data, the points of the search, and how these were prepared: as asked, else as the data propose."""
     options = {"label": arguments.label, "columns": arguments.columns}
     if arguments.file.startswith(BUILTIN):
         dataset = datasets.load(arguments.file.removeprefix(BUILTIN))
         scaling = arguments.scaling or dataset.scaling
-        return dataset.prepare(**options, scaling=scaling), {"missing": "drop", "scaling": scaling}
+        return dataset, dataset.prepare(**options, scaling=scaling), {"missing": "drop", "scaling": scaling}
     path = Path(arguments.file)
     if not path.is_file():
         raise CommandError(
@@ -117,7 +120,7 @@ def _points(arguments: argparse.Namespace) -> tuple[Points, dict[str, str]]:
     except OSError as error:
         raise CommandError(f"{arguments.file!r} can't be read: {error.strerror or error}.", BAD_INPUT) from error
     prepared = {"missing": arguments.missing or table.missing, "scaling": arguments.scaling or table.scaling}
-    return table.prepare(**options, **prepared), prepared
+    return table, table.prepare(**options, **prepared), prepared
 
 
 def _n_clusters(arguments: argparse.Namespace, points: Points) -> int:
@@ -232,7 +235,7 @@ def run_recommend(arguments: argparse.Namespace) -> int:
     from offgrid import recommend_partition
     from offgrid.metrics import adjusted_rand_index, normalized_mutual_information
 
-    points, prepared = _points(arguments)
+    source, points, prepared = _points(arguments)
     k = _n_clusters(arguments, points)
     with progress_line(BarColumn()) as bar:
         task = bar.add_task("clusterings to choose from", total=None)
@@ -240,6 +243,7 @@ def run_recommend(arguments: argparse.Namespace) -> int:
             points.X,
             k,
             random_state=arguments.seed,
+            max_rows=arguments.max_rows,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     agreement = None
@@ -247,11 +251,16 @@ def run_recommend(arguments: argparse.Namespace) -> int:
         measures = {"nmi": normalized_mutual_information, "ari": adjusted_rand_index}
         agreement = {name: measure(points.y, found.labels) for name, measure in measures.items()}
     if arguments.labels_out is not None:
-        write(arguments.labels_out, clusters_csv(found.labels, points))
+        write(arguments.labels_out, clusters_csv(number_clusters(found.labels, k), points, source))
     if arguments.json:
         settings = {"n_clusters": k, "seed": arguments.seed}
         data = {"data": points_dict(points) | prepared, "settings": settings, "version": __version__}
-        print(json.dumps(data | {"recommended": found.to_dict(), "agreement": agreement}, ensure_ascii=False))
+        print(
+            json.dumps(
+                data | {"recommended": recommendation_dict(found, points, k), "agreement": agreement},
+                ensure_ascii=False,
+            )
+        )
     else:
         _show_recommendation(found, points, k, agreement)
     return OK

@@ -1,6 +1,7 @@
 """Which bandwidth on a path to recommend, and why.
 
-Entry point: `recommend`. Later criteria belong here; each gives an index into the path and a reason in words.
+Entry points: `recommend`, and `recommended_index`, which knows of what stands beside the path too. Later criteria
+belong here; each gives an index into the path and a reason in words.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from offgrid.path import PathRecord
+from offgrid.path import BandwidthPath, PathRecord
 
 
 @dataclass(frozen=True)
@@ -32,3 +33,11 @@ def recommend(records: Sequence[PathRecord]) -> Recommendation | None:
     if best.cnnc_error > 0.0:
         cost += f" ± {best.cnnc_error:.3f}, estimated from a sample of rows"
     return Recommendation(index, f"its clustering has the lowest c-NNC on the path, {cost}")
+
+
+def recommended_index(path: BandwidthPath) -> int | None:
+    """Return the index of the recommended record: what stands beside the path, else the one of lowest c-NNC."""
+    if len(path) > path.n_found:
+        return len(path) - 1
+    best = recommend(path.found)
+    return None if best is None else best.index

@@ -14,7 +14,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from offgrid.datasets import load
-from offgrid.datasets.model import Points
+from offgrid.datasets.model import Dataset, Points
+from offgrid.datasets.table import Table
 from offgrid.errors import InputError
 from services.disk import is_full
 from services.handles import short
@@ -118,6 +119,16 @@ class Services:
                 while len(self._uploads) > KEPT_UPLOADS:
                     self._uploads.popitem(last=False)
         return known
+
+    def source(self, spec: DataSpec) -> Table | Dataset:
+        """Return the data as they were given, before anything was chosen or dropped.
+
+        Raises
+        ------
+        InputError
+            Where the data are gone.
+        """
+        return self.upload(spec.upload).table if spec.upload is not None else load(spec.builtin or "")
 
     def simplified(self, spec: DataSpec) -> DataSpec:
         """Return the same data described with defaults where they say the same: a shorter address, one cache entry."""

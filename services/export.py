@@ -1,7 +1,7 @@
 """Results as files to take away, with names that say what is in them.
 
 Entry points: `path_file`, `labels_file`, `profile_file`, `run_file` and `labels_index` (which record the labels are
-taken from). Cells that a spreadsheet would take for a formula are defused.
+taken from). Clusters have the numbers that the page shows.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from offgrid.datasets.model import Points
+import numpy as np
+from numpy.typing import NDArray
+
+from offgrid.datasets.model import Dataset, Points
+from offgrid.datasets.table import Table
 from offgrid.errors import InputError
-from offgrid.export import labels_csv, path_csv, run_dict
+from offgrid.export import clusters_csv, defused, path_csv, run_dict
 from offgrid.profile import ClusterProfile, profile_csv
 from services.run_settings import library_version
 from services.runs import Run
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 NOTHING = "Nothing has been found yet, so there is nothing to save."
 
 
@@ -38,17 +41,14 @@ def path_file(run: Run, title: str) -> File:
     return File(f"{slug(title)}-k{run.settings.search.n_clusters}-path.csv", path_csv(run.path), "text/csv")
 
 
-def labels_file(run: Run, points: Points, index: int) -> File:
-    """Return the clusters at one bandwidth as CSV."""
-    _some(run)
-    safe = replace(points, class_names=tuple(defused(name) for name in points.class_names))
-    sigma = f"{run.path.records[index].sigma:.6g}"
-    name = f"{slug(points.title)}-k{run.settings.search.n_clusters}-labels-sigma-{sigma}.csv"
-    return File(name, labels_csv(run.path, index, safe), "text/csv")
+def labels_file(run: Run, points: Points, source: Table | Dataset, labels: NDArray[np.integer], sigma: float) -> File:
+    """Return the data as they were given, with the clusters at one bandwidth, as CSV."""
+    name = f"{slug(points.title)}-k{run.settings.search.n_clusters}-labels-sigma-{sigma:.6g}.csv"
+    return File(name, clusters_csv(labels, points, source), "text/csv")
 
 
-def run_file(run: Run, points: Points, reason: str) -> File:
-    """Return the whole run as JSON; `reason` is that of the recommended record."""
+def run_file(run: Run, points: Points, reason: str, selection: Sequence[int]) -> File:
+    """Return the whole run as JSON; `reason` is that of the recommended record, `selection` what the page shows."""
     _some(run)
     values = run_dict(
         run.path,
@@ -58,6 +58,7 @@ def run_file(run: Run, points: Points, reason: str) -> File:
         lower_bound=run.lower_bound,
         lower_bound_note=run.lower_bound_note,
         reason=reason,
+        selection=selection,
     )
     values["data"] |= {name: run.settings.to_dict()["data"][name] for name in ("missing", "scaling")}
     values |= {"version": library_version(), "seconds": run.seconds}
@@ -78,25 +79,11 @@ def labels_index(selection: Sequence[int], active: int | None, recommended: int 
     return selection[0] if selection else recommended
 
 
-def defused(text: str) -> str:
-    """Return a cell that a spreadsheet takes for text on one line, as `text` itself wherever that is safe."""
-    safe = f"'{text}" if text.startswith(FORMULA) and not _is_number(text) else text
-    return safe.replace("\r", " ").replace("\n", " ")
-
-
 def slug(title: str) -> str:
     """Return a title as part of a file's name: small letters, digits and hyphens."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     stem = re.sub(r"\.(csv|tsv|txt|arff|parquet|npy|npz|xlsx)$", "", plain.lower())
     return re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:40] or "data"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _some(run: Run) -> None:

@@ -215,16 +215,18 @@ def _table(answer: IO[bytes], limits: Limits) -> Table:
     head = json.loads(answer.readline())
     if "refused" in head:
         raise InputError(str(head["refused"]))
-    n_rows, n_numbers, n_codes = (int(head[key]) for key in ("n_rows", "numbers", "codes"))
-    if min(n_rows, n_numbers, n_codes) < 0:
-        raise ValueError(f"a table of {n_rows} rows, {n_numbers} and {n_codes} columns")
+    n_rows, n_numbers, n_codes, n_cells = (int(head[key]) for key in ("n_rows", "numbers", "codes", "cells"))
+    if min(n_rows, n_numbers, n_codes, n_cells) < 0:
+        raise ValueError(f"a table of {n_rows} rows, {n_numbers} and {n_codes} columns, and {n_cells} bytes")
     limits.check_shape(n_rows, n_numbers + n_codes)
-    size = answer.tell() + n_rows * (8 * n_numbers + 4 * n_codes)
+    if n_cells:
+        limits.check_unpacked(int(head["table"]["given"]["size"]))
+    size = answer.tell() + n_rows * (8 * n_numbers + 4 * n_codes) + n_cells
     if os.fstat(answer.fileno()).st_size != size:
         raise ValueError(f"an answer that is not {size} bytes long")
     numbers = np.frombuffer(answer.read(8 * n_rows * n_numbers), np.float64).reshape(n_numbers, n_rows)
     codes = np.frombuffer(answer.read(4 * n_rows * n_codes), np.int32).reshape(n_codes, n_rows)
-    return table_from(head["table"], numbers, codes)
+    return table_from(head["table"], numbers, codes, answer.read(n_cells))
 
 
 def _too_long(name: str) -> str:
@@ -264,10 +266,12 @@ def _answer(out: IO[bytes], request: dict[str, Any], content: bytes) -> None:
     try:
         table = read_table(content, name=name, max_rows=request["max_rows"], max_bytes=request["max_bytes"])
         numbers, codes = table_arrays(table)
-        head = {"table": table_values(table), "n_rows": table.n_rows, "numbers": len(numbers), "codes": len(codes)}
+        cells = b"" if table.given is None else table.given.packed
+        sizes = {"n_rows": table.n_rows, "numbers": len(numbers), "codes": len(codes), "cells": len(cells)}
         parts = [
-            json.dumps(head).encode() + b"\n",
+            json.dumps({"table": table_values(table), **sizes}).encode() + b"\n",
             *(array.reshape(-1).view(np.uint8).data for array in (numbers, codes)),
+            cells,
         ]
     except InputError as error:
         parts = [json.dumps({"refused": str(error)}).encode() + b"\n"]

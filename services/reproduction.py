@@ -1,4 +1,4 @@
-"""The Python and the shell command that do a run again.
+"""The Python and the shell commands that do a run again.
 
 Entry points: `python_code` and `shell_command`. Both name everything that decides the result; what is at the library's
 default is left out, but for the method and the seed, which a reader looks for.
@@ -54,11 +54,41 @@ def python_code(asked: RunSettings, file: str | None, *, record: int | None = No
     return "\n".join(lines)
 
 
-def shell_command(asked: RunSettings, file: str | None) -> str:
-    """Return the command that finds the same path and writes it to ``path.csv``."""
-    search, data = asked.search, asked.data
+def shell_command(asked: RunSettings, file: str | None, *, beside: bool = False, n: int = 0) -> str:
+    """Return what finds the same path and recommended clustering, and writes them to ``path.csv`` and ``labels.csv``.
+
+    Parameters
+    ----------
+    asked : RunSettings
+    file : str or None
+        As for `python_code`.
+    beside : bool
+        Whether the recommended clustering stands beside the path: another command finds it then.
+    n : int
+        Rows of the data: of very many, the recommendation works on a sample.
+    """
+    search = asked.search
+    data = _data_words(asked, file)
+    seed, labels = ["--seed", str(search.seed)], ["--labels-out", "labels.csv"]
+    words = ["offgrid", "search", *data, *_kernel_words(search), "--method", search.method]
+    given = {
+        name: value for name, value in _options(search).items() if name not in ("method", "kernel", "random_state")
+    }
+    for name, value in given.items():
+        text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        words += [f"--{name.replace('_', '-')}", text]
+    words += [*seed, "--out", "path.csv"]
+    if not beside:
+        return shlex.join([*words, *labels])
+    sample = ["--max-rows", str(MAX_ROWS)] if n > MAX_ROWS else []
+    return "\n".join([shlex.join(words), shlex.join(["offgrid", "recommend", *data, *seed, *sample, *labels])])
+
+
+def _data_words(asked: RunSettings, file: str | None) -> list[str]:
+    """Return what to cluster, into how many clusters, and how to read it."""
+    data = asked.data
     source = f"builtin:{data.builtin}" if file is None else _as_path(file)
-    words = ["offgrid", "search", source, "--k", str(search.n_clusters)]
+    words = [source, "--k", str(asked.search.n_clusters)]
     if data.label is None:
         words.append("--no-label")
     elif data.label != "auto":
@@ -66,14 +96,7 @@ def shell_command(asked: RunSettings, file: str | None) -> str:
     if data.columns is not None:
         words.append(f"--columns={_cells(data.columns)}")
     words += [] if file is None else ["--missing", data.missing]
-    words += ["--scaling", data.scaling, *_kernel_words(search), "--method", search.method]
-    given = {
-        name: value for name, value in _options(search).items() if name not in ("method", "kernel", "random_state")
-    }
-    for name, value in given.items():
-        text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-        words += [f"--{name.replace('_', '-')}", text]
-    return shlex.join([*words, "--seed", str(search.seed), "--out", "path.csv"])
+    return [*words, "--scaling", data.scaling]
 
 
 class _Expression(str):

@@ -1,6 +1,7 @@
 """Tables as plain values: JSON for names, roles and the report, two stacks of numbers for the columns. Never code.
 
-Entry points: `table_values` and `table_arrays`, and back again `table_from`, which believes nothing that it is given.
+The file's own words, where a table has them, are a part of their own. Entry points: `table_values` and `table_arrays`,
+and back again `table_from`, which believes nothing that it is given.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from offgrid.datasets.given import SEPARATORS, Given
 from offgrid.datasets.model import MISSING, SCALINGS
 from offgrid.datasets.table import Column, Kind, Role, Table, TableReport
 
 _PLAIN = ("name", "kind", "categories", "declared", "n_infinite", "why", "role")
+_CELLS = ("separator", "size", "marked")
 _TYPES = {"name": str, "kind": str, "categories": list, "declared": bool, "n_infinite": int, "why": str, "role": str}
 
 
 def table_values(table: Table) -> dict[str, Any]:
-    """Return everything but the columns' values, JSON-ready."""
+    """Return everything but the columns' values and the cells, JSON-ready."""
+    given = table.given
     return {
         "name": table.name,
         "n_rows": table.n_rows,
@@ -28,6 +32,7 @@ def table_values(table: Table) -> dict[str, Any]:
         "image_shape": table.image_shape,
         "report": table.report.to_dict(),
         "columns": [{key: getattr(column, key) for key in _PLAIN} for column in table.columns],
+        "given": None if given is None else {key: getattr(given, key) for key in _CELLS},
     }
 
 
@@ -38,8 +43,8 @@ def table_arrays(table: Table) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     return _stacked(numbers, np.float64, table.n_rows), _stacked(others, np.int32, table.n_rows)
 
 
-def table_from(values: Mapping[str, Any], numbers: NDArray[Any], codes: NDArray[Any]) -> Table:
-    """Rebuild a table.
+def table_from(values: Mapping[str, Any], numbers: NDArray[Any], codes: NDArray[Any], cells: bytes = b"") -> Table:
+    """Rebuild a table; `cells` are the packed ones of the file, where it has any.
 
     Raises
     ------
@@ -63,7 +68,16 @@ def table_from(values: Mapping[str, Any], numbers: NDArray[Any], codes: NDArray[
         scaling=values["scaling"],
         missing=values["missing"],
         image_shape=(int(shape[0]), int(shape[1])) if shape else None,
+        given=_given(values.get("given"), cells),  # a table that was kept before there were cells has none
     )
+
+
+def _given(plain: Mapping[str, Any] | None, cells: bytes) -> Given | None:
+    if plain is None:
+        return None
+    if plain["separator"] not in SEPARATORS or type(plain["size"]) is not int or plain["size"] < 1 or not cells:
+        raise ValueError(f"the cells {plain!r:.200} in {len(cells)} bytes")
+    return Given(plain["separator"], plain["size"], cells, bool(plain["marked"]))
 
 
 def _stacked(columns: Sequence[Column], dtype: Any, n_rows: int) -> NDArray[Any]:

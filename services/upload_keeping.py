@@ -1,8 +1,8 @@
 """What every store of uploads does, wherever it keeps them.
 
 Entry points: `Upload`, `Uploads` (whose subclasses say where uploads are), `GONE` and `NO_ROOM`. What is kept of an
-upload is three files or values: ``table.json`` (names, roles, report), ``numbers.npy`` and ``codes.npy`` (columns of
-numbers and of text), in formats that hold data and never code.
+upload is a few files or values: ``table.json`` (names, roles, report), ``numbers.npy`` and ``codes.npy`` (columns of
+numbers and of text), ``cells.z`` (the file's own words, where it has any), in formats that hold data and never code.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from services.tables import table_arrays, table_from, table_values
 GONE = "This upload is no longer kept. Upload the file again."
 NO_ROOM = "The server has no room for another file now; try a smaller one, or come back later."
 SPARED = 600.0  # seconds after its last use in which an upload is not deleted for another visitor's
+PARTS = ("table.json", "numbers.npy", "codes.npy", "cells.z")  # the last one not of every upload
 _VERSION = 1
 
 logger = logging.getLogger(__name__)
@@ -232,11 +233,13 @@ def packed(upload: Upload) -> dict[str, bytes]:
         "created": upload.created,
         **table_values(upload.table),
     }
-    return {
+    parts = {
         "table.json": json.dumps(values).encode(),
         "numbers.npy": _array_bytes(numbers),
         "codes.npy": _array_bytes(codes),
     }
+    given = upload.table.given
+    return parts if given is None else {**parts, "cells.z": given.packed}
 
 
 def unpacked(parts: Mapping[str, bytes]) -> Upload:
@@ -252,7 +255,8 @@ def unpacked(parts: Mapping[str, bytes]) -> Upload:
         raise ValueError(f"version {values['version']} of the format is not {_VERSION}")
     numbers = np.load(io.BytesIO(parts["numbers.npy"]), allow_pickle=False)
     codes = np.load(io.BytesIO(parts["codes.npy"]), allow_pickle=False)
-    return Upload(values["id"], values["filename"], table_from(values, numbers, codes), values["created"])
+    table = table_from(values, numbers, codes, parts.get("cells.z", b""))
+    return Upload(values["id"], values["filename"], table, values["created"])
 
 
 def _array_bytes(array: NDArray[Any]) -> bytes:

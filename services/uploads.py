@@ -20,7 +20,7 @@ from filelock import FileLock
 from offgrid.errors import InputError
 from services.disk import is_full, size_of
 from services.handles import short
-from services.upload_keeping import GONE, NO_ROOM, Kept, Upload, Uploads
+from services.upload_keeping import GONE, NO_ROOM, PARTS, Kept, Upload, Uploads
 
 __all__ = ["GONE", "NO_ROOM", "Upload", "UploadStore"]
 
@@ -80,7 +80,10 @@ class UploadStore(Uploads):
 
     def _parts(self, upload_id: str) -> Mapping[str, bytes]:
         folder = self.folder / upload_id
-        return {name: (folder / name).read_bytes() for name in ("table.json", "numbers.npy", "codes.npy")}
+        parts = {name: (folder / name).read_bytes() for name in PARTS if (folder / name).exists()}
+        if not parts:
+            raise FileNotFoundError(upload_id)
+        return parts
 
     def _use(self, upload_id: str) -> bool:
         try:

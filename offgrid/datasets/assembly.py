@@ -123,13 +123,13 @@ def _report(
         "n_duplicates": _duplicates(features, n_rows),
     }
     constant = tuple(column.name for column in features if column.constant)
-    ignored = tuple((column.name, column.why) for column in columns if column.role == "ignored")
+    left = [column for column in columns if column.role == "ignored"]
     sentences = [
         f"{counted(n_rows, 'row')} and {counted(len(columns), 'column')}.",
         *notes,
         _features_sentence(features),
         _label_sentence(columns, label, why_label),
-        *_ignored_sentences(ignored),
+        *_ignored_sentences(left),
         *_constant_sentence(constant),
         *_missing_sentences(numbers, columns, label),
         *_duplicates_sentence(numbers["n_duplicates"]),
@@ -139,7 +139,7 @@ def _report(
         n_columns=len(columns),
         n_features=len(features),
         constant=constant,
-        ignored=ignored,
+        ignored=tuple((column.name, column.why) for column in left),
         label=label,
         sentences=tuple(sentences),
         **numbers,
@@ -158,18 +158,30 @@ def _label_sentence(columns: Sequence[Column], label: str | None, why: str) -> s
     return f"The labels are in {called(label)}, with {n_classes:,} class{'es' * (n_classes != 1)}: {why}."
 
 
-def _ignored_sentences(ignored: Sequence[tuple[str, str]]) -> list[str]:
+def _ignored_sentences(ignored: Sequence[Column]) -> list[str]:
     """One sentence a reason, in the order met."""
-    by_reason: dict[str, list[str]] = {}
-    for name, why in ignored:
-        by_reason.setdefault(why, []).append(name)
+    by_reason: dict[tuple[str, bool], list[str]] = {}
+    for column in ignored:
+        by_reason.setdefault((column.why, column.kind == "text"), []).append(column.name)
     sentences = []
-    for why, names in by_reason.items():
-        if len(names) == 1:
-            sentences.append(f"{capital(called(names[0]))} is ignored: {why}.")
-        else:
-            sentences.append(f"{len(names):,} columns are ignored, {listed(names)}, each for this reason: {why}.")
+    for (why, text), names in by_reason.items():
+        one = len(names) == 1
+        what = f"{capital(called(names[0]))} is" if one else f"{listed(names)} are"
+        kept = f"; files you save keep {'it' if one else 'them'}" if text else ""
+        sentences.append(f"{what} ignored: {why if one else _of_several(why)}{kept}.")
     return sentences
+
+
+_SEVERAL = (("it holds", "they hold"), ("it has", "they have"), ("it is", "they are"),
+            ("it only numbers", "they only number"), ("its", "their"))  # fmt: skip
+
+
+def _of_several(why: str) -> str:
+    """Return the reason for one column as that for several."""
+    for one, several in _SEVERAL:
+        if why.startswith(one):
+            return several + why.removeprefix(one)
+    return why.replace(" its ", " their ", 1)
 
 
 def _constant_sentence(constant: Sequence[str]) -> list[str]:

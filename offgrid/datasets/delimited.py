@@ -1,7 +1,8 @@
 """Tables in text: which separator, whether the first line has names, and the cells of every column.
 
-Entry point: `read_delimited`. Sniffing looks at the first 200 lines; the whole is read by Arrow in one pass, which
-keeps each column's text in one buffer. A file that Arrow finds ragged is walked again, only to name the line.
+Entry points: `read_delimited`, and for names of columns `unique_names` and `free_name`. Sniffing looks at the first 200
+lines; the whole is read by Arrow in one pass, which keeps each column's text in one buffer. A file that Arrow finds
+ragged is walked again, only to name the line.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, takewhile
@@ -281,6 +282,12 @@ def unique_names(names: Sequence[str] | None, width: int) -> tuple[tuple[str, ..
     repeated = list(dict.fromkeys(twice))
     note = [f"Column names used more than once are numbered: {listed(repeated)}."] if repeated else []
     return tuple(result), note
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken: the wanted one, or that with the next number, as "label (2)"."""
+    names = (wanted, *(f"{wanted} ({i})" for i in range(2, 3 + len(taken))))
+    return next(name for name in names if name not in taken)
 
 
 def _clean(name: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offgrid.datasets.assembly import assemble
-from offgrid.datasets.delimited import unique_names
+from offgrid.datasets.delimited import free_name, unique_names
 from offgrid.datasets.limits import Limits
 from offgrid.datasets.table import Column, Table, number_column
 from offgrid.errors import InputError
@@ -44,9 +44,7 @@ def table_of(X: Any, y: Any = None, *, name: str = "data") -> Table:
     if y is not None:
         taken = {column.name for column in columns}
         wanted = str(getattr(y, "name", None) or "label")
-        label = next(
-            new for new in (wanted, *(f"{wanted} ({i})" for i in range(2, 3 + len(taken)))) if new not in taken
-        )
+        label = free_name(wanted, taken)
         columns = [*columns, _label_column(label, y, len(columns[0].values))]
     return assemble(name, columns, [], Limits(), label=label, why_label=GIVEN, image_shape=image_shape, numbered=False)
 

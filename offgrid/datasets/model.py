@@ -40,6 +40,8 @@ class Points:
         Empty where there are no labels.
     rows : ndarray of int64, shape (n,)
         For each row its number (from 0) in the table or data set it came from: rows may have been dropped.
+    row_names : tuple of str
+        What tells each row from the others, as a column of text has it; empty where no column does.
     notes : tuple of str
         What was done on the way, in sentences for people.
     image_shape : tuple of int or None
@@ -52,6 +54,7 @@ class Points:
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
     rows: NDArray[np.int64]
+    row_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     image_shape: tuple[int, int] | None = None
 
@@ -139,6 +142,20 @@ class Dataset:
     def k(self) -> int | None:
         """Number of clusters proposed: the number of classes, None without labels."""
         return None if self.y is None else len(self.class_names)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    def cells(self) -> Iterator[Sequence[Any]]:
+        """Yield the names of the columns, then each row; the classes are in a last column ``label``."""
+        rows = self.X.tolist()
+        if self.y is None:
+            yield from (self.feature_names, *rows)
+            return
+        yield (*self.feature_names, "label")
+        yield from ([*row, self.class_names[i]] for row, i in zip(rows, self.y.tolist(), strict=True))
 
     def prepare(
         self,

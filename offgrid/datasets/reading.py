@@ -6,9 +6,11 @@ parser raises becomes one sentence.
 
 from __future__ import annotations
 
+import codecs
 import logging
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
@@ -16,6 +18,7 @@ from offgrid.datasets import arff, arrays
 from offgrid.datasets.assembly import assemble
 from offgrid.datasets.delimited import Cells, read_delimited, unique_names
 from offgrid.datasets.excel import read_excel
+from offgrid.datasets.given import Given
 from offgrid.datasets.limits import MAX_BYTES, Limits, read_bytes
 from offgrid.datasets.numbers import columns_from_text
 from offgrid.datasets.parquet import read_parquet
@@ -103,17 +106,20 @@ def _unknown(name: str, ending: str) -> str:
 def _read_text(content: bytes, name: str, limits: Limits) -> Table:
     text, notes = decode(content, name)
     prefer = "\t" if PurePath(name).suffix.lower() in (".tsv", ".tab") else ""
-    return _from_cells(read_delimited(text, name, limits, prefer=prefer), name, limits, notes)
+    marked = bool(notes) or content.startswith(codecs.BOM_UTF8)
+    return _from_cells(read_delimited(text, name, limits, prefer=prefer), name, limits, notes, marked=marked)
 
 
 def _read_excel(content: bytes, name: str, limits: Limits) -> Table:
     return _from_cells(read_excel(content, name, limits), name, limits, [])
 
 
-def _from_cells(cells: Cells, name: str, limits: Limits, notes: list[str]) -> Table:
+def _from_cells(cells: Cells, name: str, limits: Limits, notes: list[str], *, marked: bool = False) -> Table:
     names, renamed = unique_names(cells.names, len(cells.columns))
     columns, marks = columns_from_text(names, cells.columns, separator=cells.separator)
-    return assemble(name, columns, [*notes, *cells.notes, *marks, *renamed], limits)
+    table = assemble(name, columns, [*notes, *cells.notes, *marks, *renamed], limits)
+    most = limits.unpacked_bytes
+    return replace(table, given=Given.of(cells.names or names, cells.columns, cells.separator, most, marked=marked))
 
 
 def _read_arff(content: bytes, name: str, limits: Limits) -> Table:
@@ -121,7 +127,8 @@ def _read_arff(content: bytes, name: str, limits: Limits) -> Table:
     attributes, cells = arff.read_arff(text, name, limits)
     names, renamed = unique_names([attribute.name for attribute in attributes], len(attributes))
     columns, marks = columns_from_text(names, cells, declared=arff.declared(attributes))
-    return assemble(name, columns, [*notes, *marks, *renamed], limits)
+    table = assemble(name, columns, [*notes, *marks, *renamed], limits)
+    return replace(table, given=Given.of(names, cells, ",", limits.unpacked_bytes))
 
 
 def _read_parquet(content: bytes, name: str, limits: Limits) -> Table:

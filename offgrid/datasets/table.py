@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from offgrid.datasets.given import Given
 from offgrid.datasets.model import MISSING, Points, Scaling, called, listed, pick_columns, scaled
 from offgrid.errors import InputError
 
@@ -78,6 +79,16 @@ class Column:
     def integers(self) -> bool:
         """True for a column of whole numbers."""
         return self.kind == "number" and bool(np.all(self.distinct == np.floor(self.distinct)))
+
+    def cells(self) -> list[Any]:
+        """Return all values, numbers as such, "" where one is missing."""
+        if self.kind != "number":
+            return [self.categories[code] if code >= 0 else "" for code in self.values.tolist()]
+        whole = self.integers and bool(np.all(np.abs(self.distinct) < 1e15))
+        return [
+            "" if gone else int(value) if whole else value
+            for value, gone in zip(self.values.tolist(), self.missing.tolist(), strict=True)
+        ]
 
     def cell(self, row: int) -> str:
         """Return one value as text, empty where it is missing."""
@@ -168,6 +179,8 @@ class Table:
         Treatment of missing values proposed: dropping, unless that would cost more than a fifth of the rows.
     image_shape : tuple of int or None
         Height and width where rows are pictures.
+    given : Given or None
+        The cells in the file's own words, where it has any.
     """
 
     name: str
@@ -177,6 +190,7 @@ class Table:
     scaling: Scaling = "unit"
     missing: str = "drop"
     image_shape: tuple[int, int] | None = field(default=None)
+    given: Given | None = None
 
     def __iter__(self) -> Iterator[Any]:
         """Yield `X` and `y` of the default preparation."""
@@ -217,6 +231,18 @@ class Table:
     def head(self, n: int = 8) -> tuple[tuple[str, ...], ...]:
         """Return the first rows as text, for a preview; missing values are empty."""
         return tuple(tuple(column.cell(row) for column in self.columns) for row in range(min(n, self.n_rows)))
+
+    def cells(self) -> Iterator[Sequence[Any]]:
+        """Yield the names of all columns, then each row, in the file's own words where they are kept.
+
+        Where they are not, numbers are numbers, and columns that hold nothing usable are left out.
+        """
+        if self.given is not None:
+            yield from self.given.cells()
+            return
+        columns = [column for column in self.columns if column.kind != "other"]
+        yield [column.name for column in columns]
+        yield from zip(*(column.cells() for column in columns), strict=True)
 
     @cached_property
     def _default(self) -> Points:
@@ -279,6 +305,7 @@ class Table:
             feature_names=names,
             class_names=class_names,
             rows=np.flatnonzero(keep).astype(np.int64),
+            row_names=self._row_names(keep),
             notes=(*notes, *unscaled, *dropped),
             image_shape=self.image_shape if names == self.features else None,
         )
@@ -304,6 +331,13 @@ class Table:
                 raise InputError(f"The column {label!r} is chosen as label and as feature: choose one of the two.")
             proposed = None
         return names, None if proposed is None else self.column(proposed)
+
+    def _row_names(self, keep: NDArray[np.bool_]) -> tuple[str, ...]:
+        """Return the rows' values in the first column of text that has another one in every row, () without one."""
+        for column in self.columns:
+            if column.kind == "text" and len(column.distinct) == self.n_rows:
+                return tuple(column.categories[code] for code in column.values[keep].tolist())
+        return ()
 
     def _kept(
         self, raw: NDArray[np.float64], labels: Column | None, missing: str

@@ -206,10 +206,12 @@ def test_the_keyboard_alone_loads_runs_selects_and_exports(open_page: Open, serv
     expect(page.get_by_role("menu")).to_be_focused()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("menuitem", name="Clustering at")).to_be_focused()
+    expect(page.get_by_role("menuitem", name=re.compile("lustering.* σ = .*, CSV"))).to_be_focused()
     with page.expect_download() as download:
         page.keyboard.press("Enter")
     assert download.value.suggested_filename.startswith("table-k2-labels-sigma-")
+    lines = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    assert (lines[0], len(lines)) == ("row,a,b,cluster", 41)
 
 
 def tab_to(page: Page, selector: str, *, backwards: bool = False) -> None:

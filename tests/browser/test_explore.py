@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
 import json
 import os
 import re
@@ -9,6 +12,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pages import Open, Server, Watch, await_finished, await_values, press_run, run_id, stored, values_shown, wait_for
 from playwright.sync_api import Download, Page, expect
@@ -385,6 +389,14 @@ def _keep(download: Download, files: dict[str, bytes]) -> int:
     return len(files)
 
 
+def clusters_shown(page: Page, role: str) -> list[int]:
+    """Return the numbers of the clusters that the hover text of a pane tells, by row."""
+    told = page.locator(".pane", has_text=role).locator(".js-plotly-plot").evaluate(
+        "plot => ({...plot.data[0].customdata})"
+    )  # fmt: skip
+    return [int(number) for number in np.frombuffer(base64.b64decode(told["bdata"]), told["dtype"])[1::2]]
+
+
 def test_results_are_taken_away(open_page: Open) -> None:
     page = open_page()
     expect(page.locator(".pane .js-plotly-plot")).to_have_count(3)
@@ -392,17 +404,56 @@ def test_results_are_taken_away(open_page: Open) -> None:
     (name, path), *_ = saved(page, "path-csv").items()
     assert name == "aggregation-k7-path.csv"
     assert len(path.decode().splitlines()) == values + 2, "the head, and what is recommended beside the path"
+    expect(page.locator("#export-labels-csv")).to_have_count(0)
+    page.get_by_role("button", name="Export").click()
+    sigma = page.locator(".pane", has_text="recommended").locator(".pane-title span:not(.letter)").first.inner_text()
+    expect(page.locator("#export-labels-csv")).to_have_text(f"Recommended clustering, {sigma}, CSV")
+    page.keyboard.press("Escape")
     (name, labels), *_ = saved(page, "labels-csv").items()
     assert name.startswith("aggregation-k7-labels-sigma-")
-    assert len(labels.decode().splitlines()) == 789
+    rows = list(csv.DictReader(io.StringIO(labels.decode())))
+    assert [row["row"] for row in rows] == [str(i) for i in range(1, 789)]
+    assert [int(row["cluster"]) for row in rows] == clusters_shown(page, "recommended")
     (name, run), *_ = saved(page, "run-json").items()
     assert name == "aggregation-k7-run.json"
-    assert len(json.loads(run)["records"]) == values + 1
+    found = json.loads(run)
+    assert len(found["records"]) == values + 1
+    assert found["records"][found["recommended"]["index"]]["labels"] == clusters_shown(page, "recommended")
     figures = saved(page, "svg", count=4)
     assert "aggregation-k7-path.svg" in figures
     assert all(b"@font-face" in figure and b"</svg>" in figure for figure in figures.values())
     figures = saved(page, "png", count=4)
     assert all(figure.startswith(b"\x89PNG") for figure in figures.values())
+
+
+def test_a_table_is_given_back_with_its_clusters(open_page: Open, tmp_path: Path) -> None:
+    lines = [f"B{i:02};{'Loire' if i % 2 else 'Jura'};{i % 5},{i};-{i * i % 11},25" for i in range(40)]
+    lines[4] = "B04;Jura;;1,25"
+    table = tmp_path / "Cellar 2.csv"
+    table.write_text("\n".join(["bottle;region;acid;sugar", *lines]), encoding="utf-8")
+    page = open_page()
+    upload(page, table)
+    expect(page.locator("#upload-report")).to_contain_text("bottle and region are ignored: they hold text; files")
+    page.locator("#k").fill("2")
+    press_run(page)
+    expect(page.locator("#result-title")).to_have_text("Cellar 2.csv")
+    await_finished(page)
+    expect(page.locator(".pane", has_text="recommended").locator(".js-plotly-plot")).to_be_visible()
+    (name, labels), *_ = saved(page, "labels-csv").items()
+    assert name.startswith("cellar-2-k2-labels-sigma-")
+    rows = labels.decode().splitlines()
+    assert rows[0] == "row;bottle;region;acid;sugar;cluster"
+    assert [row.split(";", 1)[1].rsplit(";", 1)[0] for row in rows[1:]] == lines
+    assert [i for i, row in enumerate(rows) if row.endswith(";")] == [5]
+    assert [int(row.rsplit(";", 1)[1]) for row in rows[1:] if row[-1] != ";"] == clusters_shown(page, "recommended")
+    point = page.locator(".pane", has_text="recommended").locator(".js-plotly-plot").evaluate(
+        "plot => [plot.data[0].hovertext[4], plot.data[0].hovertemplate.split('<br>')[0]]"
+    )  # fmt: skip
+    assert point == ["B05", "row %{customdata[0]}, %{hovertext}, cluster %{customdata[1]}"]
+    panes = page.locator(".pane .js-plotly-plot").count()
+    figures = saved(page, "svg", count=1 + panes)
+    assert "cellar-2-k2-path.svg" in figures
+    assert all(name.startswith("cellar-2-k2-") for name in figures)
 
 
 def test_the_link_is_copied_whole(open_page: Open) -> None:

@@ -125,7 +125,8 @@ def test_code_is_copied(open_page: Open) -> None:
     page.get_by_role("button", name="Copy the Command line text").click()
     expect(page.locator(".copy-code").nth(1)).to_have_text("Copied")
     assert page.evaluate("() => navigator.clipboard.readText()") == (
-        "offgrid search builtin:aggregation --k 7 --scaling none --method certified --seed 0 --out path.csv"
+        "offgrid search builtin:aggregation --k 7 --scaling none --method certified --seed 0 --out path.csv\n"
+        "offgrid recommend builtin:aggregation --k 7 --scaling none --seed 0 --labels-out labels.csv"
     )
 
 

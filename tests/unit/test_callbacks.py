@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
@@ -21,6 +22,7 @@ from callbacks.fields import asked_from, settings_view
 from callbacks.path_panel import drawn_path
 from callbacks.settings_panel import checked, data_values, decoded, proposed_view
 from callbacks.state import Look
+from figures.clustering import matched_clusterings
 from layouts import ids
 from offgrid.errors import InputError
 from offgrid.path import BandwidthPath, LevelEnd, PathRecord
@@ -316,19 +318,49 @@ def test_the_path_is_saved_as_csv(services: Services) -> None:
     file = export_menu.exported(services, ids.EXPORT_PATH_CSV, run_data_of(services), None)
     assert file.name == "flame-k2-path.csv"
     rows = list(csv.DictReader(io.StringIO(file.text)))
-    found, beside = rows[:-1], rows[-1]
-    assert [float(row["sigma"]) for row in found] == [record.sigma for record in flame(services).path.records]
-    assert [row["recommended"] for row in rows] == ["false"] * len(found) + ["true"]
     recommended = services.compared(FLAME)["recommended"]
+    found = [record.sigma for record in flame(services).path.records]
+    assert [float(row["sigma"]) for row in rows] == sorted([*found, recommended.choice.sigma])
+    [beside] = [row for row in rows if row["recommended"] == "true"]
     assert (float(beside["sigma"]), beside["level"]) == (recommended.choice.sigma, "0")
 
 
-def test_labels_are_those_of_the_active_value(services: Services) -> None:
-    selection = {"auto": False, "indices": [1, 3], "active": 3}
-    file = export_menu.exported(services, ids.EXPORT_LABELS_CSV, run_data_of(services), selection)
+@pytest.mark.parametrize("index", [1, 3, -1])
+def test_labels_are_those_of_the_active_value_numbered_as_on_the_page(services: Services, index: int) -> None:
+    place = index % (len(flame(services).path) + 1)
+    selection = {"auto": False, "indices": [1, 3, len(flame(services).path)], "active": place}
+    run_data = run_data_of(services)
+    file = export_menu.exported(services, ids.EXPORT_LABELS_CSV, run_data, selection)
+    run = state.shown_run(services, run_data)
+    assert run is not None
+    view = state.result_view(services, FLAME, run, selection, WIDE)
+    shown = {one.index: one.labels for one in matched_clusterings(view.path, view.selection, 2)}[place]
     rows = list(csv.DictReader(io.StringIO(file.text)))
-    assert [int(row["cluster"]) for row in rows] == flame(services).path.records[3].labels.tolist()
-    assert file.name.startswith("flame-k2-labels-sigma-")
+    assert [int(row["cluster"]) for row in rows] == (shown + 1).tolist()
+    assert list(rows[0]) == ["row", *services.points(FLAME.data).feature_names, "label", "cluster"]
+    assert file.name == f"flame-k2-labels-sigma-{run.path.records[place].sigma:.6g}.csv"
+
+
+def test_the_clustering_of_an_upload_is_its_file_with_a_column_more(services: Services) -> None:
+    lines = [f"B{i:02};{'NS'[i % 2]};{i % 5},{i};{i * i % 11},25" for i in range(30)]
+    lines[4] = "B04;N;;1,25"
+    upload = services.uploads.save("cellar.csv", "\n".join(["bottle;region;acid;sugar", *lines]).encode())
+    asked = RunSettings(DataSpec(f"upload:{upload.id}", scaling="unit"), SearchSettings(2, max_steps=3), ())
+    run_id = services.request(asked)
+    execute(run_id, services)
+    run_data = {"id": run_id, "query": asked.to_query()}
+    file = export_menu.exported(services, ids.EXPORT_LABELS_CSV, run_data, None)
+    head, *rows = file.text.splitlines()
+    assert head == "row;bottle;region;acid;sugar;cluster"
+    assert [row.split(";", 1)[1].rsplit(";", 1)[0] for row in rows] == lines
+    assert [row.split(";")[0] for row in rows if row.endswith(";")] == ["5"]
+    assert {row.rsplit(";", 1)[1] for row in rows} == {"1", "2", ""}
+    values = json.loads(export_menu.exported(services, ids.EXPORT_RUN_JSON, run_data, None).text)
+    assert values["data"]["row_numbers"] == [1, 2, 3, 4, *range(6, 31)]
+    draw = clusterings_panel.painter(services, services.points(asked.data), None, ("column:0", "column:1"), "light")
+    points = draw(np.zeros(29, dtype=int), 2)["data"][0]
+    assert points["hovertext"][4] == "B05"
+    assert np.frombuffer(base64.b64decode(points["customdata"]["bdata"]), "i4")[8] == 6
 
 
 def test_the_run_is_saved_as_json(services: Services) -> None:
@@ -343,20 +375,6 @@ def test_the_run_is_saved_as_json(services: Services) -> None:
 def test_nothing_found_is_nothing_to_save(services: Services) -> None:
     with pytest.raises(InputError, match="nothing to save"):
         export_menu.exported(services, ids.EXPORT_PATH_CSV, {}, None)
-
-
-@pytest.mark.parametrize("cell", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "\rx"])
-def test_formulas_are_defused(services: Services, cell: str) -> None:
-    points = services.points(FLAME.data)
-    named = replace(points, class_names=(cell, "plain"))
-    text = export.labels_file(flame(services), named, 0).text
-    classes = {row["class"] for row in csv.DictReader(io.StringIO(text))}
-    assert classes == {f"'{cell}".replace("\r", " "), "plain"}
-
-
-@pytest.mark.parametrize("cell", ["-1.5", "+3", "1e-5", "plain", "", "a=b"])
-def test_numbers_and_words_are_left_alone(cell: str) -> None:
-    assert export.defused(cell) == cell
 
 
 @pytest.mark.parametrize(

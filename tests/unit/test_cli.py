@@ -16,10 +16,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from offgrid import BandwidthSearch, cli, cli_arguments, critical, datasets, recommend_partition
+from offgrid import BandwidthSearch, cli, cli_arguments, critical, datasets, recommend_partition, recommendation
 from offgrid.export import PATH_COLUMNS
 from offgrid.metrics import normalized_mutual_information
-from offgrid.path import LevelEnd, PathRecord
+from offgrid.partitions import number_clusters
+from offgrid.path import LevelEnd, PathRecord, partition_key
 from offgrid.selection import recommend
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +92,11 @@ class TestSearch:
         search = BandwidthSearch(2, random_state=4, init="k-means++")
         records = list(search.iter_path(points.X))
         assert [PathRecord.from_dict(record).sigma for record in run["records"]] == [r.sigma for r in records]
-        assert [record["labels"] for record in run["records"]] == [r.labels.tolist() for r in records]
+        assert run["data"]["row_numbers"] == (points.rows + 1).tolist() == [1, 2, 3, 4, *range(6, 38)]
+        for shown, found in zip(run["records"], records, strict=True):
+            assert partition_key(np.array(shown["labels"])) == partition_key(found.labels)
+            assert set(shown["labels"]) <= {1, 2}
+            assert shown["moved"] == (points.rows[found.moved] + 1).tolist()
         assert [LevelEnd.from_dict(end) for end in run["ends"]] == search.ends_
         assert run["records"][-1]["holds_to"] == "inf"
         assert run["recommended"]["index"] == recommend(records).index
@@ -125,10 +130,14 @@ class TestSearch:
         assert cli.main(["search", str(table), "--labels-out", str(out), "--json"]) == 0
         run = json.loads(capsys.readouterr().out)
         rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
-        assert [int(row["row"]) for row in rows] == [1, 2, 3, 4, *range(6, 38)]
+        assert list(rows[0]) == ["row", "width", "height", "species", "cluster"]
+        assert [int(row["row"]) for row in rows] == list(range(1, 38))
+        assert (rows[4]["height"], rows[4]["cluster"]) == ("10.0", ""), "the row that is left out"
         best = run["records"][run["recommended"]["index"]]
-        assert [int(row["cluster"]) for row in rows] == best["labels"]
-        assert [row["class"] for row in rows] == ["red"] * 12 + ["green"] * 12 + ["blue"] * 12
+        assert [int(row["cluster"]) for row in rows if row["cluster"]] == best["labels"]
+        assert run["data"]["row_numbers"] == [int(row["row"]) for row in rows if row["cluster"]]
+        sizes = np.bincount(best["labels"])[1:]
+        assert (np.diff(sizes) <= 0).all(), "cluster 1 is the largest"
 
     def test_levels_of_the_dyadic_search(self, capsys: pytest.CaptureFixture[str]) -> None:
         options = ["--method", "dyadic", "--depths", "1,3", "--limiting", "close", "--max-steps", "40"]
@@ -165,13 +174,24 @@ class TestRecommend:
         run = json.loads(capsys.readouterr().out)
         points = datasets.read_table(table).prepare(scaling="unit")
         found = recommend_partition(points.X, 3, random_state=3)
-        assert run["recommended"] == json.loads(json.dumps(found.to_dict()))
+        labels = (number_clusters(found.labels, 3) + 1).tolist()
+        assert run["recommended"]["labels"] == run["recommended"]["candidates"][found.index]["labels"] == labels
+        assert run["recommended"]["why"] == list(found.why)
+        assert found.runner_up is not None
+        assert run["recommended"]["runner_up"]["differs"] == (points.rows[found.runner_up.differs] + 1).tolist()
         assert run["agreement"]["nmi"] == normalized_mutual_information(points.y, found.labels)
         assert run["settings"] == {"n_clusters": 3, "seed": 3}
         assert run["data"]["scaling"] == "unit"
         rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
-        assert [int(row["row"]) for row in rows] == [1, 2, 3, 4, *range(6, 38)]
-        assert [int(row["cluster"]) for row in rows] == found.labels.tolist()
+        assert [int(row["cluster"]) for row in rows if row["cluster"]] == labels
+        assert [int(row["row"]) for row in rows if not row["cluster"]] == [5]
+
+    def test_a_sample_of_many_rows(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["recommend", "builtin:flame", "-k", "2", "--max-rows", "100", "--json"]) == 0
+        recommended = json.loads(capsys.readouterr().out)["recommended"]
+        assert recommended["rows_worked_on"] == 100
+        sizes = np.bincount(recommended["labels"])[1:]
+        assert (np.diff(sizes) <= 0).all(), "by size among all rows, not among the sample"
 
     def test_ordinary_kmeans(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert cli.main(["recommend", str(table), "--no-label", "-k", "1"]) == 0
@@ -326,6 +346,7 @@ class TestUsage:
 
 
 def test_choices_are_those_of_the_search() -> None:
+    assert cli_arguments.MOST_ROWS == recommendation.MAX_ROWS
     assert cli_arguments.METHODS == critical.METHODS
     assert [None if name == "none" else name for name in cli_arguments.LIMITINGS] == list(critical.LIMITING)
 

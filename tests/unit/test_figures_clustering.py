@@ -26,7 +26,7 @@ class TestMatching:
         path = BandwidthPath([record(1, [0, 0, 1, 1, 2]), record(2, [2, 2, 0, 0, 1]), record(3, [1, 0, 2, 2, 0])])
         first, second, third = matched_clusterings(path, (0, 1, 2), 3)
         assert (first.index, first.n_moved) == (0, None)
-        assert second.labels.tolist() == [0, 0, 1, 1, 2]
+        assert first.labels.tolist() == second.labels.tolist() == [0, 0, 1, 1, 2]
         assert second.n_moved == 0
         assert third.moved is not None
         assert third.n_moved == 1
@@ -100,6 +100,25 @@ class TestFigure:
         assert unpacked(points["customdata"]) == [1, 1, 2, 2, 3, 2]
         assert (rings["x"], rings["y"]) == ([2], [3])
         assert numbers["text"] == ["1", "2"]
+
+    def test_the_hover_text_has_the_row_of_the_file_and_its_name(self) -> None:
+        figure = clustering_figure(
+            np.eye(3)[:, :2], np.array([0, 1, 1]), n_clusters=2, file_rows=np.array([0, 29, 76]),
+            row_names=("B0001", "<b>%{x}", "long " * 20),
+        )  # fmt: skip
+        points = figure["data"][0]
+        assert unpacked(points["customdata"])[::2] == [1, 30, 77]
+        assert points["hovertemplate"].startswith("row %{customdata[0]}, %{hovertext}, cluster %{customdata[1]}<br>")
+        assert points["hovertext"][:2] == ["B0001", "&lt;b&gt;%{x}"]
+        assert len(points["hovertext"][2]) == 40
+        go.Figure(figure)
+
+    def test_names_of_very_many_rows_are_left_out(self) -> None:
+        xy = np.random.default_rng(0).normal(size=(5_001, 2))
+        names = tuple(map(str, range(5_001)))
+        points = clustering_figure(xy, np.zeros(5_001, dtype=int), n_clusters=1, row_names=names)["data"][0]
+        assert "hovertext" not in points
+        assert "hovertext" not in points["hovertemplate"]
 
     def test_scales_are_equal_and_axes_unseen(self) -> None:
         layout = clustering_figure(np.eye(2), np.array([0, 1]), n_clusters=2)["layout"]

@@ -307,6 +307,11 @@ class TestSettings:
         assert settings_panel.bar_note(SettingsView(k=7)) == "k = 7, RBF, certified"
 
 
-def test_the_labels_item_names_its_bandwidth() -> None:
-    assert labels_item(90.8) == "Clustering at σ = 90.8, CSV"
-    assert labels_item(None) == "Clustering, CSV"
+def test_the_labels_item_names_what_it_saves() -> None:
+    path = BandwidthPath([record(sigma, [0, 1], [], 0.1, sigma) for sigma in (1.01, 7.1, 90.8)])
+    view = ResultView(state="finished", path=path, recommended=0, selection=(0, 1))
+    assert labels_item(view, 0) == "Recommended clustering, σ = 1.01, CSV"
+    assert labels_item(view, 1) == "Clustering B, σ = 7.10, CSV"
+    assert labels_item(view, 2) == "Clustering, σ = 90.8, CSV"
+    assert labels_item(view, None) == "Clustering, CSV"
+    assert labels_item(replace(view, state="running"), 0) == "Clustering A, σ = 1.01, CSV"

@@ -152,3 +152,15 @@ def test_a_clean_table_says_so():
 def test_the_preview():
     assert read("a,b,c\n1,x,2.50\n,?,3\n1e20,y,4\n").head(3) == (("1", "x", "2.5"), ("", "", "3"), ("1e+20", "y", "4"))
     assert len(read("a\n" + "1\n2\n" * 10).head()) == 8
+
+
+def test_columns_of_text_are_ignored_and_files_keep_them():
+    text = "bottle,region,a,b\n" + "".join(f"B{i},{'xyz'[i % 3] * (i + 1)},{i},{i * i % 7}\n" for i in range(12))
+    assert "bottle and region are ignored: they hold text; files you save keep them." in read(text).report.sentences
+    alone = "bottle,a\n" + "".join(f"B{i},{i}\n" for i in range(12))
+    assert "Column bottle is ignored: it holds text; files you save keep it." in read(alone).report.sentences
+
+
+def test_reasons_of_several_columns_are_in_the_plural():
+    text = "a,b,c,d\n" + "".join(f"{i},,,{i * i % 7}\n" for i in range(12))
+    assert "b and c are ignored: they are empty." in read(text).report.sentences

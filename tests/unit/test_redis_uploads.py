@@ -52,6 +52,7 @@ def test_what_is_saved_comes_back_equal(
     assert (found.id, found.filename, found.created) == (saved.id, "größe <b>.csv", saved.created)
     assert found.table.report == saved.table.report
     assert found.table.prepare(scaling="unit").hash == saved.table.prepare(scaling="unit").hash
+    assert list(found.table.cells()) == list(saved.table.cells())
     assert {key: ttl for key in link.client.keys("*") if not 0 < (ttl := link.client.ttl(key)) <= KEEP} == {}
 
 

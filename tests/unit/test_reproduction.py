@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from callbacks.export_menu import exported
+from layouts import ids
 from offgrid import cli
 from offgrid.comparison import RECOMMENDED, beside
 from offgrid.path import BandwidthPath
@@ -47,14 +49,21 @@ def of_python(text: str, folder: Path) -> dict[str, Any]:
     return names
 
 
-def of_shell(text: str, folder: Path) -> list[dict[str, str]]:
-    """Carry a shell command out in a folder, and return the path that it writes."""
-    program, *arguments = shlex.split(text)
-    assert program == "offgrid"
-    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
-        assert cli.main(arguments) == 0
+def of_shell(text: str, folder: Path) -> tuple[list[dict[str, str]], str]:
+    """Carry shell commands out in a folder, and return the path and the table with clusters that they write."""
+    for line in text.splitlines():
+        program, *arguments = shlex.split(line)
+        assert program == "offgrid"
+        with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+            assert cli.main(arguments) == 0
     with (folder / "path.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        return list(csv.DictReader(file)), (folder / "labels.csv").read_text(encoding="utf-8")
+
+
+def taken_away(services: Services, asked: RunSettings) -> str:
+    """Return the recommended clustering as the Export menu saves it."""
+    run_data = {"id": services.request(asked), "query": asked.to_query()}
+    return exported(services, ids.EXPORT_LABELS_CSV, run_data, None).text
 
 
 def same(services: Services, asked: RunSettings, folder: Path, file: str | None = None, record: int = -2) -> None:
@@ -63,9 +72,11 @@ def same(services: Services, asked: RunSettings, folder: Path, file: str | None 
     left = of_python(python_code(asked, file, record=place), folder)
     assert [one.sigma for one in left["search"].path_] == [one.sigma for one in path.records]
     assert (left["labels"] == path.records[place].labels).all()
-    rows = of_shell(shell_command(asked, file), folder)
-    assert [float(row["sigma"]) for row in rows] == [one.sigma for one in path.records]
-    assert [float(row["cnnc"]) for row in rows] == [one.cnnc for one in path.records]
+    rows, labels = of_shell(shell_command(asked, file, beside=asked.search.plain), folder)
+    records = sorted(path.records, key=lambda one: one.sigma)
+    assert [float(row["sigma"]) for row in rows] == [one.sigma for one in records]
+    assert [float(row["cnnc"]) for row in rows] == [one.cnnc for one in records]
+    assert labels == taken_away(services, asked)
 
 
 BUILTIN = {
@@ -105,6 +116,7 @@ def test_the_recommendation_is_found_again(services: Services, tmp_path: Path) -
     found = services.compared(asked)[RECOMMENDED]
     left = of_python(python_code(asked, None, record=-1, n=240), tmp_path)
     assert (left["labels"] == beside(path, found).records[-1].labels).all()
+    assert shell_command(asked, None, beside=True, n=3100).endswith("--max-rows 2000 --labels-out labels.csv")
     assert "max_rows=2000" in python_code(asked, None, record=-1, n=3100), "as the page does with many rows"
 
 
@@ -116,7 +128,8 @@ def test_python_is_readable() -> None:
         "search.fit(points.X, points.y)",
     ]
     assert shell_command(asked, None) == (
-        "offgrid search builtin:aggregation --k 7 --scaling none --method certified --seed 0 --out path.csv"
+        "offgrid search builtin:aggregation --k 7 --scaling none --method certified --seed 0 --out path.csv "
+        "--labels-out labels.csv"
     )
     long = RunSettings(asked.data, SearchSettings(7, kernel="polynomial", plus=(0.5, "laplacian", 2.0), start=2.5))
     assert max(map(len, python_code(long, None).splitlines())) < 100

@@ -91,7 +91,10 @@ def test_tabs_agree_on_what_moved_and_what_there_is(services: Services) -> None:
 def test_the_code_says_what_it_leaves(services: Services) -> None:
     python, shell, about = code_tab.reproduction(services, tabs.seen(services, shown(services, [0, 2], 2)))
     assert python.endswith("labels = search.path_[2].labels")
-    assert shell.endswith("--max-steps 4 --seed 0 --out path.csv")
+    search, recommend = shell.splitlines()
+    assert search.endswith("--max-steps 4 --seed 0 --out path.csv")
+    assert recommend.endswith("--seed 0 --labels-out labels.csv")
+    assert "recommended clustering to labels.csv, as Export does" in about
     assert about.startswith("labels has the")
     path = services.runs.get(services.request(FLAME))
     assert path is not None

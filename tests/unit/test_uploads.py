@@ -6,6 +6,7 @@ import json
 import os
 import re
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -106,10 +107,37 @@ def test_ids_that_are_none(store, wrong):
 def test_what_is_kept_is_never_code(store):
     upload = store.save("a.csv", CSV.encode())
     files = sorted((store.folder / upload.id).iterdir())
-    assert [file.name for file in files] == ["codes.npy", "numbers.npy", "table.json", "visitor"]
-    for file in files[:2]:
+    assert [file.name for file in files] == ["cells.z", "codes.npy", "numbers.npy", "table.json", "visitor"]
+    zlib.decompress(files[0].read_bytes()).decode()
+    for file in files[1:3]:
         assert not np.load(file, allow_pickle=False).dtype.hasobject
-    json.loads(files[2].read_text())
+    json.loads(files[3].read_text())
+
+
+def test_the_file_s_own_words_are_kept_and_count(store):
+    upload = store.save("a.csv", CSV.encode())
+    kept = UploadStore(store.folder).get(upload.id).table
+    assert [",".join(row) for row in kept.cells()] == CSV.splitlines()
+    assert store.size() > len(kept.given.packed) + kept.n_rows * 8 * 3
+
+
+def test_an_upload_that_was_kept_without_its_words_is_still_read(store):
+    upload = store.save("a.csv", CSV.encode())
+    folder = store.folder / upload.id
+    (folder / "cells.z").unlink()
+    values = json.loads((folder / "table.json").read_text())
+    del values["given"]
+    (folder / "table.json").write_text(json.dumps(values))
+    names, first, *_ = store.get(upload.id).table.cells()
+    assert names == ["id", "a", "b", "kind", "when", "label"]
+    assert first == (0, "", 0, "u", "2020-01-01", "p")
+
+
+def test_words_that_are_lost_make_the_upload_gone(store):
+    upload = store.save("a.csv", CSV.encode())
+    (store.folder / upload.id / "cells.z").unlink()
+    with pytest.raises(InputError, match="no longer kept"):
+        store.get(upload.id)
 
 
 def test_an_array_of_objects_put_in_its_place_is_not_loaded(store):
