@@ -78,8 +78,9 @@ def at_options(view: ResultView) -> list[dict[str, str]]:
 
 
 def matched_labels(now: Seen, index: int) -> NDArray[np.integer[Any]]:
-    """Return the labels of a record, clusters named as in the panes."""
+    """Return the labels of a record, clusters named as in the panes where it has one."""
     there = places(now.view)
+    there = there if index in there else (index,)
     return matched_clusterings(now.view.path, there, now.n_clusters)[there.index(index)].labels
 
 

@@ -281,6 +281,7 @@ class Table:
             rows=np.flatnonzero(keep).astype(np.int64),
             notes=(*notes, *unscaled, *dropped),
             image_shape=self.image_shape if names == self.features else None,
+            n_given=self.n_rows,
         )
 
     def _roles(self, label: str | None, columns: Sequence[str] | None) -> tuple[tuple[str, ...], Column | None]:

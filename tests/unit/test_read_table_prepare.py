@@ -21,6 +21,7 @@ def test_prepare_drop():
     assert points.class_names == ("u", "v")
     assert points.rows.tolist() == [0, 2, 4]
     assert points.notes == ("1 row with missing values dropped.", "1 row without a class dropped.")
+    assert points.n_left_out == 2
     assert points.title == "t.csv"
 
 
