@@ -67,7 +67,7 @@ def _clearness(found: RecommendedPartition) -> str:
     times = f"{found.excess_of_kmeans:.1f} times its standard error"
     if not math.isinf(found.sigma):
         how = "clear" if found.excess_of_kmeans >= CLEAR else "slight"
-        return f"The difference is {how}: {times}, and up to {CHANCE:g} k-means would be kept."
+        return f"The difference is {how}: {times}; at {CHANCE:g} or less, k-means would be kept."
     lowest = found.lowest
     if lowest.cost >= found.cost:
         return ""

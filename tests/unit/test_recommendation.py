@@ -369,7 +369,7 @@ class TestResult:
         both = f"{percent(found.cost)} of them, k-means {percent(found.kmeans.cost)}"
         assert headline(found) == f"it separates the fewest near neighbours: {both}"
         said = " ".join(replace(found, excess_of_kmeans=excess).verdict)
-        assert f"The difference is {told} its standard error, and up to 1 k-means would be kept." in said
+        assert f"The difference is {told} its standard error; at 1 or less, k-means would be kept." in said
 
     @pytest.mark.parametrize(("excess", "tied"), [(0.0, True), (1.0, True), (1.1, False)])
     def test_a_runner_up_within_one_standard_error_is_a_tie(self, found, excess, tied):

@@ -20,6 +20,7 @@ from layouts.profile_tab import as_text
 from layouts.views import ResultView
 from offgrid.errors import InputError
 from offgrid.path import BandwidthPath, PathRecord
+from offgrid.profile import profile_clusters
 from services.context import Services
 from services.jobs import execute
 from services.points import DataSpec
@@ -118,10 +119,9 @@ def test_the_report_has_the_run_s_numbers(services: Services) -> None:
         assert escape(sentence) in text.replace('<span class="unbroken">k-means</span>', "k-means")
     assert "<h2>Methods compared</h2>" in text
     assert "<td>This path</td>" in text
-    now = tabs.seen(services, state)
-    profile = profile_tab.profiled(services, now, now.view.recommended)
-    assert profile is not None
-    for row in as_text(profile, ["x", "y"])[1]:
+    points = services.points(FLAME.data)
+    profile = profile_clusters(points.X, own.labels)
+    for _, *row in as_text(profile, points.feature_names)[1]:
         assert "".join(f"<td>{cell}</td>" for cell in row) in text
     for term in ("c-NNC", "NMI", "ARI", "Stability"):
         assert f"<dt>{term}</dt>" in text
