@@ -124,7 +124,9 @@ def _table(view: ResultView) -> Component:
 
 
 def _head(text: str, term: str | None) -> Any:
-    return text if term is None else html.Span([text, help_mark(term)], className="methods-head")
+    if term is None:
+        return text
+    return html.Span([html.Span(unbroken(text)), help_mark(term)], className="methods-head")
 
 
 def _row(view: ResultView, one: Comparison) -> Component:
