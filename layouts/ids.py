@@ -144,7 +144,7 @@ CODE = "code"  # children
 # Result: table -------------------------------------------------------------------------------------------------------
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
 TABLE = "table"  # AgGrid; rowData, columnDefs
-TABLE_COUNT = "table-count"  # children: "9 of 48"
+TABLE_COUNT = "table-count"  # children: "9 of 48 values"
 TABLE_FILTER = "table-filter"  # Select "long", "newest" or "all"
 
 # Learn ---------------------------------------------------------------------------------------------------------------
