@@ -3,6 +3,8 @@
 (function () {
     "use strict";
 
+    const MARK = 20; // px that a question mark takes: it lies over the page's figure, and is not in a saved one
+
     let typeface = null; // promise of the style rules with the fonts inside
 
     /* The title as all files to take away have it in their names: services/export.py says how. */
@@ -63,7 +65,10 @@
     }
 
     async function svgOf(graph, width, height, background) {
-        const layout = {...graph.layout, paper_bgcolor: background};
+        const annotations = (graph.layout.annotations || []).map((note) =>
+            note.name === "after-mark" ? {...note, xshift: note.xshift - MARK} : note
+        );
+        const layout = {...graph.layout, annotations, paper_bgcolor: background};
         const figure = {data: graph.data, layout, config: {}};
         const address = await window.Plotly.toImage(figure, {format: "svg", width, height});
         typeface = typeface || fonts();

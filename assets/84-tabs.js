@@ -1,4 +1,5 @@
-/* The open tab is computed when what it shows has changed; a closed one asks nothing of the server. */
+/* The open tab is computed when what it shows has changed; a closed one asks nothing of the server. A button elsewhere
+   on the page may open one, and leads to its reasons. */
 (function () {
     "use strict";
 
@@ -13,6 +14,33 @@
         window.setTimeout(() => {
             button.textContent = "Copy";
         }, 2000);
+    });
+
+    /* The reasons come with the tab's content, from the server. */
+    function leadTo(title) {
+        title.scrollIntoView({block: "center"});
+        title.focus({preventScroll: true});
+    }
+
+    document.addEventListener("click", (event) => {
+        const button = event.target instanceof Element && event.target.closest("[data-opens]");
+        if (!button) {
+            return;
+        }
+        const content = document.getElementById(button.dataset.opens);
+        const title = () => content.querySelector(".compare-reasons-title");
+        document.querySelector(`#tabs [role="tab"][id$="-tab-${button.dataset.opens}"]`).click();
+        if (title()) {
+            window.requestAnimationFrame(() => leadTo(title()));
+            return;
+        }
+        const watch = new MutationObserver(() => {
+            if (title()) {
+                watch.disconnect();
+                leadTo(title());
+            }
+        });
+        watch.observe(content, {childList: true, subtree: true});
     });
 
     window.dash_clientside = Object.assign({}, window.dash_clientside);

@@ -54,8 +54,8 @@ def register(app: Dash, services: Services) -> None:
     )
 
 
-def drawn_path(view: ResultView) -> Any:
-    """Return the figure of the view's path."""
+def drawn_path(view: ResultView, *, marks: bool = True) -> Any:
+    """Return the figure of the view's path, with room for question marks or without."""
     return path_figure(
         view.path,
         lower_bound=view.lower_bound,
@@ -71,4 +71,5 @@ def drawn_path(view: ResultView) -> Any:
         symbol=view.symbol,
         far_end=view.far_end,
         compared=list(view.compared.values()),
+        marks=marks,
     )

@@ -11,14 +11,16 @@ from typing import Any
 from callbacks.clusterings_panel import axes_view, painter, unscaled
 from callbacks.code_tab import reproduction
 from callbacks.path_panel import drawn_path
+from callbacks.profile_tab import profiled
 from callbacks.state import Data, Look, result_view
 from callbacks.tabs import Seen
 from figures import words
 from figures.clustering import matched_clusterings, matched_truth
 from figures.flow import flow_figure, steps
-from layouts import clusterings_panel, flow_tab, path_panel, summary, table_panel
+from layouts import clusterings_panel, compare_tab, flow_tab, path_panel, profile_tab, summary, table_panel
 from layouts.parts import DEFINITIONS, LETTERS, plain_text
 from layouts.views import ResultView, Scheme
+from offgrid.comparison import MAX_ROWS
 from offgrid.datasets.model import Points
 from offgrid.errors import InputError
 from services.context import Services
@@ -44,17 +46,23 @@ def report_file(services: Services, asked: RunSettings, run: Run, points: Points
     view = result_view(services, asked, run, chosen, Look())
     now = Seen(asked, view, points)
     python, shell, about = reproduction(services, now)
-    answer, *worth = [plain_text(part) for part in summary.summary(view)[:2]]  # the rest is a question mark
     content = Report(
         title=view.title,
         about=view.note,
-        answer=answer,
-        worth=worth,
-        path=_drawing("Bandwidth path", lambda scheme: drawn_path(replace(view, scheme=scheme)), _path_note(view)),
+        answer=plain_text(summary.summary(view)[0]),
+        worth=summary.worth_lines(view) if view.state == "finished" else [],
+        path=_drawing(
+            "Bandwidth path", lambda scheme: drawn_path(replace(view, scheme=scheme), marks=False), _path_note(view)
+        ),
         panes=_panes(services, view, asked, points),
         flow=_flow(view, now.n_clusters),
+        why=compare_tab.why(view),
+        reasons=compare_tab.reasons(view),
+        methods=_methods(view),
+        profile=_profile(services, now),
+        profile_note=profile_tab.explained(asked.data.scaling),
         values=_values(view),
-        settings=settings_in_words(asked, points, run.state, run.seconds),
+        settings=settings_in_words(asked, points, view),
         python=f"# {about}\n{python}" if about and python else python,
         shell=shell,
         definitions=definitions(view),
@@ -115,7 +123,7 @@ def _values(view: ResultView) -> Table:
     """Return the table of every value found, as the page has it."""
     rows = table_panel.rows(view, "all")
     several, labelled = len(view.path.levels) > 1, view.has_labels
-    head = ["", *(["Level"] if several else []), view.symbol, "Holds to", "Points moved", "c-NNC"]
+    head = ["", *(["Level"] if several else []), view.symbol, "Holds to", "Points moved here", "c-NNC"]
     head += [*(["NMI", "ARI"] if labelled else []), "Smallest cluster"]
     cells = [
         [
@@ -123,7 +131,7 @@ def _values(view: ResultView) -> Table:
             *([str(row["level"])] if several else []),
             row["sigma_text"],
             row["holds_text"],
-            words.count(row["moved"]),
+            "–" if row["moved"] is None else words.count(row["moved"]),
             words.measure(row["cnnc"], 4),
             *([words.measure(row["nmi"]), words.measure(row["ari"])] if labelled else []),
             words.count(row["smallest"]),
@@ -134,19 +142,38 @@ def _values(view: ResultView) -> Table:
     return Table(head, cells, marked)
 
 
-def settings_in_words(asked: RunSettings, points: Points, state: str, seconds: float) -> list[tuple[str, str]]:
+def _methods(view: ResultView) -> Table | None:
+    """Return the table of the Compare tab, None where there is one method alone."""
+    found = [one for one in compare_tab.methods(view) if not one.failure]
+    if len(found) < 2:
+        return None
+    rows = [[compare_tab.named(view, one).title, *compare_tab.cells(view, one)] for one in found]
+    marked = next((place for place, one in enumerate(found) if compare_tab.is_final(view, one)), None)
+    return Table([text for text, _ in compare_tab.columns(view)], rows, marked)
+
+
+def _profile(services: Services, now: Seen) -> Table | None:
+    """Return the profile of the recommended clustering."""
+    profile = profiled(services, now, now.view.recommended)
+    if profile is None or now.points is None:
+        return None
+    return Table(*profile_tab.as_text(profile, now.points.feature_names))
+
+
+def settings_in_words(asked: RunSettings, points: Points, view: ResultView) -> list[tuple[str, str]]:
     """Return everything that decided the result, as name and value."""
     data, search = asked.data, asked.search
     columns = ", ".join(points.feature_names[:20])
     more = len(points.feature_names) - 20
     start = search.start if isinstance(search.start, str) else f"{search.symbol} = {search.start:g}"
+    left = f" of {words.count(points.n + points.n_left_out)}, {words.count(points.n_left_out)} left out: missing values"
     found = [
         ("Data", points.title),
-        ("Rows", words.count(points.n)),
+        ("Rows", f"{words.count(points.n)}{left if points.n_left_out else ''}"),
         ("Columns", f"{columns} and {more} more" if more > 0 else columns),
         ("Labels", ", ".join(points.class_names[:20]) if points.y is not None else "none"),
         ("Missing values", "rows dropped" if data.missing == "drop" else "filled with the median"),
-        ("Scaling", data.scaling),
+        ("Scaling", words.SCALINGS[data.scaling]),
         ("Clusters k", str(search.n_clusters)),
         ("Start partition", f"{search.init}, {words.plural(search.n_init, 'start')}, seed {search.seed}"),
         ("Kernel", search.kernel_title),
@@ -159,10 +186,28 @@ def settings_in_words(asked: RunSettings, points: Points, state: str, seconds: f
         found.append(("Step budget", words.count(search.max_steps)))
     return [
         *found,
-        ("State", state),
-        ("Time", words.duration(seconds)),
+        ("Recommended clustering", _recommended(asked, points, view)),
+        ("State", view.state),
+        ("Time of the search", _seconds(sum(record.seconds for record in view.path.found))),
+        *([("Time of the recommendation", _seconds(view.recommendation.seconds))] if view.recommendation else []),
         *[("Note", note) for note in points.notes],
     ]
+
+
+def _recommended(asked: RunSettings, points: Points, view: ResultView) -> str:
+    """Return how the recommended clustering was made."""
+    if view.recommendation is None:
+        return "of the values on the path the one of lowest c-NNC"
+    sample = f", on a random sample of {words.count(MAX_ROWS)} rows" if points.n > MAX_ROWS else ""
+    return (
+        f"of {len(view.recommendation.tried)} clusterings the one that separates the fewest near neighbours, k-means "
+        "where no other is better by more than one standard error: normalised cuts from a spectral start, one for each "
+        f"σ of a grid, and the best of 10 k-means starts; seed {asked.search.seed}{sample}"
+    )
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds < 10 else words.duration(seconds)
 
 
 def definitions(view: ResultView) -> list[tuple[str, str]]:

@@ -122,7 +122,7 @@ def result_view(
     search = None if asked is None else asked.search
     heading: dict[str, Any] = {
         "title": "The data are not kept any more" if points is None else points.title,
-        "note": "" if points is None or search is None else describe(points, search),
+        "note": "" if points is None or asked is None else describe(points, asked.data.scaling, asked.search),
         "has_labels": points is not None and points.y is not None,
         "scheme": look.scheme,
         "narrow": look.narrow,
@@ -159,6 +159,9 @@ def result_view(
         lower_bound_note=run.lower_bound_note,
         symbol="σ" if search is None else search.symbol,
         far_end=("k-means", "the far end") if search is None else search.far_end,
+        method="certified" if search is None else search.method,
+        init="random" if search is None else search.init,
+        near_on_path=None if run.active or points is None or asked is None else services.near_on_path(asked),
         beside="" if now is None or not run.active else now.beside,
         compared=compared,
     )
@@ -178,12 +181,16 @@ def _place_shown(services: Services, run: Run, slots: int) -> int | None:
     return None if about_to_start else run.place
 
 
-def describe(points: Points, search: SearchSettings) -> str:
-    """Return the data in one line: "788 points, 2 columns, 7 clusters, RBF kernel"."""
-    parts = [words.plural(points.n, "point"), words.plural(len(points.feature_names), "column")]
+def describe(points: Points, scaling: str, search: SearchSettings) -> str:
+    """Return the data in one line: "173 of 178 rows, 7 columns, unit variance, k = 3, RBF kernel"."""
+    of_all = f"{words.count(points.n)} of " if points.n_left_out else ""
+    rows = words.plural(points.n + points.n_left_out, "row")
+    parts = [f"{of_all}{rows}", words.plural(len(points.feature_names), "column")]
     if points.n_classes is not None:
         parts.append(words.plural(points.n_classes, "class", "classes"))
-    return ", ".join([*parts, f"{search.kernel_title} kernel"])
+    if scaling != "none":
+        parts.append(words.SCALINGS[scaling])
+    return ", ".join([*parts, f"k = {search.n_clusters}", f"{search.kernel_title} kernel"])
 
 
 def selection_of(

@@ -26,7 +26,7 @@ from figures.theme import Figure, Scheme, cluster_colour, palette
 from offgrid.traces import Hunt, Hunts, Query
 
 HEAD = ("Method", "Looks", "Kernel passes", "Quiet up to", "A point moves at", "Relative width")
-NAMES = {"certified": "Certified search", "dyadic": "Algorithm 2", "bisection": "Bisection"}
+NAMES = {"certified": "Certified search", "dyadic": "Dyadic search", "bisection": "Bisection"}
 _SYMBOLS = {"certified": "circle", "dyadic": "square", "bisection": "diamond"}
 Axis = Literal["near", "whole"]
 

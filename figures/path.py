@@ -45,6 +45,7 @@ def path_figure(
     symbol: str = "σ",
     far_end: tuple[str, str] = ("k-means", "the far end"),
     compared: Sequence[Comparison] = (),
+    marks: bool = True,
 ) -> Figure:
     """Return the figure of a path, finished or growing.
 
@@ -67,6 +68,8 @@ def path_figure(
         What lies at the end of the path, in two lines.
     compared : sequence of Comparison
         Methods whose values are drawn beside the path, a symbol each.
+    marks : bool
+        Whether a question mark is laid over the figure after each panel's name, for which there has to be room.
     """
     front = front if running else None
     if has_labels is None:
@@ -96,7 +99,7 @@ def path_figure(
     _add_moved(ctx)
     add_columns(ctx, lower_bound, in_place, end_heights, far_end)
     add_letters(ctx, active)
-    add_titles(ctx)
+    add_titles(ctx, marks=marks)
     if front is not None:
         add_front(ctx, front)
     return {"data": ctx.traces, "layout": _layout(ctx)}

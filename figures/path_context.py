@@ -18,6 +18,7 @@ Panel = tuple[float, float]
 
 HOVER = "%{hovertext}<extra></extra>"
 GAP_TO_COLUMN = 8.0
+_LETTERS = (2.0, 26.0)  # room above for the ring around the active one
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def geometry(*, has_nmi: bool, lanes: int, narrow: bool, frozen_column: bool) ->
     moved = (strip[1] + last_gap, strip[1] + last_gap + moved_high)
     left = column + ticks if frozen_column else ticks
     width += 0 if frozen_column else column
-    return Geometry((0, 24), nmi, cnnc, strip, moved, 50, left, column + GAP_TO_COLUMN, column, width)
+    return Geometry(_LETTERS, nmi, cnnc, strip, moved, 50, left, column + GAP_TO_COLUMN, column, width)
 
 
 @dataclass(frozen=True, eq=False)

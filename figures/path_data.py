@@ -258,7 +258,7 @@ def hover_texts(path: BandwidthPath, symbol: str = "σ") -> list[str]:
         agreement = f"NMI {words.measure(record.nmi)}, " if record.nmi is not None else ""
         lines.append(f"{agreement}c-NNC {words.cost(record.cnnc, record.cnnc_error)}")
         if record.level == BESIDE:
-            texts.append("<br>".join([*lines, "beside the path, from a spectral start"]))
+            texts.append("<br>".join([*lines, f"not on the path: {words.origin(record.sigma)}"]))
             continue
         first = index == path.at_level(record.level)[0] if len(record.moved) == 0 else False
         lines.append("first value" if first else f"{words.plural(len(record.moved), 'point')} moved")

@@ -15,6 +15,8 @@ from figures.theme import Figure, text_on
 
 LETTERS = "ABCDEF"
 _WORD_ROOM = 150.0  # px to keep free for a word beside a letter: on a narrower window they shrink to 85
+MARK = 20  # px that a question mark takes after a panel's name
+AFTER_MARK = "after-mark"
 _BREAK = "\N{FRACTION SLASH}" * 2
 
 
@@ -143,19 +145,23 @@ def _add_word(ctx: Context, places: list[float], place: int) -> None:
     else:
         return
     accent = ctx.colours.accent
-    ctx.add_note(word, x=places[place], px=12, shift=shift, size=12.5, colour=accent, xref="x", xanchor=anchor)
+    at: Figure = {"x": places[place], "px": sum(ctx.at.letters) / 2, "xref": "x", "xanchor": anchor}
+    ctx.add_note(word, **at, shift=shift, size=12.5, colour=accent)
 
 
 # Titles and front ----------------------------------------------------------------------------------------------------
-def add_titles(ctx: Context) -> None:
-    """Add each panel's name and what it means; the gap between them is the help mark's, laid over the graph."""
+def add_titles(ctx: Context, *, marks: bool) -> None:
+    """Add each panel's name and what it means, with a gap where a question mark is laid over the graph.
+
+    The words after a gap have a name, by which they are found where the gap is closed in a saved picture.
+    """
     most = max([len(record.moved) for record in ctx.path.records], default=0)
     at_most = f"at most {words.count(most)}" if most else ""
     each = f"at each value found, {at_most}" if most else "at each value found"
     told = [
-        ("NMI", ctx.at.nmi, 51, "agreement with the labels, higher is better", "higher is better"),
-        ("c-NNC", ctx.at.cnnc, 64, "cost to the nearest neighbours, lower is better", "lower is better"),
-        ("Stability", ctx.at.strip, 77, f"how far {ctx.symbol} can grow before a point moves, as a factor", ""),
+        ("NMI", ctx.at.nmi, 31, "agreement with the labels, higher is better", "higher is better"),
+        ("c-NNC", ctx.at.cnnc, 44, "cost to the nearest neighbours, lower is better", "lower is better"),
+        ("Stability", ctx.at.strip, 57, f"how far {ctx.symbol} can grow before a point moves, as a factor", ""),
         ("Points moved", ctx.at.moved, 83, each, at_most),
     ]
     for name, panel, shift, long, short in told:
@@ -165,7 +171,8 @@ def add_titles(ctx: Context) -> None:
         ctx.add_note(name, **at, colour=ctx.colours.ink, weight=500, shift=-1)
         text = short if ctx.narrow else long
         if text:
-            ctx.add_note(text, **at, shift=shift - 1)
+            gap = {"shift": shift - 1 + MARK, "name": AFTER_MARK} if marks and name != "Points moved" else {}
+            ctx.add_note(text, **{**at, "shift": shift - 1, **gap})
 
 
 def add_front(ctx: Context, front: float) -> None:

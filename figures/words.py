@@ -1,7 +1,8 @@
 """Numbers as people read them: bandwidths, measures, factors and counts, with true minus, thousands commas and units.
 
 Entry points: `sigma` (prose and headings), `bandwidth` (with its name), `sigma_exact` (tables), `measure`, `share`,
-`percent`, `value`, `factor`, `at_most`, `lasting`, `count`, `plural`, `clip`, `duration`.
+`percent`, `value`, `factor`, `at_most`, `lasting`, `origin`, `count`, `plural`, `clip`, `duration`; and
+`SCALINGS`, the names of what is done to columns.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 
 INFINITY = "∞"
+SCALINGS = {"none": "not scaled", "unit": "unit variance", "robust": "robust scaling"}
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -89,6 +91,11 @@ def lasting(to: float, *, exact: bool, symbol: str = "σ") -> str:
     if math.isinf(to):
         return f"holds for every larger {symbol}"
     return f"{'holds to' if exact else 'changes by'} {bandwidth(to, symbol)}"
+
+
+def origin(sigma: float) -> str:
+    """Return where a recommended clustering comes from that the path does not have."""
+    return "best of 10 k-means starts" if math.isinf(sigma) else "from a spectral start"
 
 
 def count(value: int) -> str:

@@ -173,7 +173,7 @@ def role(view: ResultView, index: int) -> str:
     if index == view.recommended:
         final = view.state == "finished" or view.recommendation is not None
         return "recommended" if final else "best so far"
-    end = "k-means end" if view.far_end == ResultView().far_end else "far end"
+    end = "k-means end of the path" if view.far_end == ResultView().far_end else "far end"
     return end if index == far_end(view) else ""
 
 
@@ -187,7 +187,7 @@ def measures(view: ResultView, index: int) -> list[str]:
 def holds(view: ResultView, index: int) -> str:
     """Return how far a partition holds, in words."""
     if view.path.records[index].level == BESIDE:
-        return "beside the path"
+        return words.origin(view.path.records[index].sigma)
     extent = view.path.extent(index)
     if extent is None:
         return "still holding" if view.active_state else "not searched further"

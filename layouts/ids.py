@@ -89,7 +89,7 @@ RUN_NOTE = "run-note"  # children: "Settings match the result shown" ...
 
 # Result: head and summary --------------------------------------------------------------------------------------------
 RESULT_TITLE = "result-title"  # children
-RESULT_NOTE = "result-note"  # children: "788 points, 2 columns, 7 clusters, RBF kernel"
+RESULT_NOTE = "result-note"  # children: "788 rows, 2 columns, 7 classes, k = 7, RBF kernel"
 COPY_LINK = "copy-link"
 COPY_LINK_LABEL = "copy-link-label"  # children: "Copy link" or "Copied"
 EXPORT_PATH_CSV = "export-path-csv"
@@ -148,7 +148,7 @@ CODE = "code"  # children
 # Result: table -------------------------------------------------------------------------------------------------------
 TABLE_FRAME = "table-frame"  # wrapper; style (see table_panel.frame_style)
 TABLE = "table"  # AgGrid; rowData, columnDefs
-TABLE_COUNT = "table-count"  # children: "9 of 48"
+TABLE_COUNT = "table-count"  # children: "9 of 48 values"
 TABLE_FILTER = "table-filter"  # Select "long", "newest" or "all"
 
 # Learn ---------------------------------------------------------------------------------------------------------------

@@ -26,14 +26,19 @@ DEFINITIONS = {
         "weighing more. From 0 to 1; 0 means that every point sits among its own. It needs no labels. No unit."
     ),
     "Near neighbours": (
-        "Of each point’s nearest neighbours, about 2 log n of them and the nearest weighing most, the share that lies "
-        "in another cluster: c-NNC that looks at near points only, the mean over clusters. No labels, no unit. The "
-        "Compare tab tells why this clustering, and which comes next."
+        "For each row, look at the rows most like it: the share of them that lies in another cluster, the nearest "
+        "counting most, on average over clusters. Lower is better; no labels are needed. Exactly: c-NNC over each "
+        "row’s J = ⌊2 (log n + 1)⌋ nearest neighbours, where neighbour j weighs the sum of 1/c² for c = j to J."
     ),
     "Stability": (
         "Each bar is one clustering, as long as the range of σ (log scale) over which no point moves. 4.9× means that "
         "σ can grow 4.9 times before the first point changes cluster; ≤ 2.0× that it changes by then, where the search "
-        "has not looked in between."
+        "has not looked in between. Where a partition recurs, all its bars have one colour."
+    ),
+    "Values": (
+        "A value is a σ at which the path’s clustering changes. Each value has a partition: which rows are together, "
+        "whatever the clusters are called. It recurs where the same one comes back at a larger σ. A recommended "
+        "clustering that is not on the path is not counted."
     ),
     "Kernel": (
         "σ is in squared units of the data. For scikit-learn gamma = 1/σ. For the form exp(−‖x−y‖²/2s²) the width is "
@@ -57,10 +62,14 @@ DEFINITIONS = {
     ),
     "Holds to": (
         "The partition stays as it is while σ grows up to this value, where the first point changes cluster. ≤ marks a "
-        "bound: it changes by then, where the search has not looked in between."
+        "bound: it changes by then, where the search has not looked in between. – stands for the recommended "
+        "clustering where it is not on the path: it comes from another start, and how far it holds was not searched."
     ),
     "Interval": "The range over which no point moves, on a log scale; a full bar is a factor of 100.",
-    "Points moved": "Points whose cluster differs from the partition just before, at the next smaller value found.",
+    "Points moved here": (
+        "Points that change cluster at this value of the path, against the value just before it. The clusterings above "
+        "count from one card to the next, which may be many values apart."
+    ),
     "Smallest cluster": "Points in the smallest cluster. 0 means that a cluster is empty.",
     "Distinct clusterings": "Different partitions among all that were found, whatever the clusters’ numbers.",
     "Kernel passes": (
@@ -189,7 +198,7 @@ def select(
     )
 
 
-_UNBROKEN = re.compile(r"((?:σ|degree) = [^ ]*[^ ,.;:]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ)")
+_UNBROKEN = re.compile(r"((?:σ|degree) = [^ ]*[^ ,.;:]|c-NNC(?: [0-9.]*[0-9])?|NMI [0-9.]*[0-9]|larger σ|k-means)")
 
 
 def unbroken(text: str) -> list[Any]:

@@ -15,7 +15,7 @@ from figures.path import shown_range
 from figures.path_baselines import SYMBOLS, drawn, outside
 from figures.path_data import bound_in_place
 from layouts import ids
-from layouts.parts import help_mark, legend_entries, section_title
+from layouts.parts import DEFINITIONS, help_mark, legend_entries, section_title
 from layouts.views import ResultView
 from offgrid.comparison import METHODS
 
@@ -39,8 +39,10 @@ def panel(view: ResultView, figure: Any) -> Component:
         children=[
             section_title(
                 "Bandwidth path",
-                path_note(view),
-                note_id=ids.PATH_NOTE,
+                [
+                    html.Span(path_note(view), id=ids.PATH_NOTE),
+                    help_mark("a value, and a partition", DEFINITIONS["Values"]),
+                ],
                 right=html.Div(legend(view), id=ids.PATH_LEGEND, className="legend"),
             ),
             html.Div(

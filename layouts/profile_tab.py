@@ -75,6 +75,33 @@ def content(
     ]
 
 
+def as_text(profile: ClusterProfile, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of the table, with the most telling columns."""
+    shown = profile.telling[:ACROSS].tolist()
+    head = ["Cluster", "Size", "Mean distance", "RMS distance"]
+    head += [f"{words.clip(names[j], _LONGEST)} ({100 * profile.separation[j]:.0f}% between)" for j in shown]
+    rows = [
+        [
+            str(int(cluster) + 1),
+            f"{words.count(int(profile.sizes[place]))} ({words.percent(int(profile.sizes[place]) / profile.n_rows)})",
+            *(words.value(float(x)) for x in (profile.distances[place], profile.spreads[place])),
+            *(words.value(float(profile.means[place, j])) for j in shown),
+        ]
+        for place, cluster in enumerate(profile.clusters)
+    ]
+    return head, [*rows, ["All", words.count(profile.n_rows), *_of_all(profile, shown)]]
+
+
+def _of_all(profile: ClusterProfile, shown: Sequence[int]) -> list[str]:
+    numbers = [profile.overall_distance, profile.overall_spread, *(float(profile.overall[j]) for j in shown)]
+    return [words.value(number) for number in numbers]
+
+
+def explained(scaling: str) -> str:
+    """Return what the numbers of the table are."""
+    return f"Means are in the columns’ own units. Distances are those of the search, with columns {_SCALED[scaling]}."
+
+
 def why_none(view: ResultView) -> list[str]:
     """Return why there is no profile to show."""
     if view.selection:
@@ -154,12 +181,11 @@ def _mean(mean: float, apart: float) -> Component:
 
 
 def _overall(profile: ClusterProfile, shown: Sequence[int]) -> Component:
-    numbers = [profile.overall_distance, profile.overall_spread, *(float(profile.overall[column]) for column in shown)]
     return html.Tr(
         [
             html.Th("All", scope="row"),
             html.Td(words.count(profile.n_rows)),
-            *[html.Td(words.value(x)) for x in numbers],
+            *[html.Td(number) for number in _of_all(profile, shown)],
         ],
         className="profile-all",
     )

@@ -1,7 +1,7 @@
-"""The head of the result: title, summary in two sentences, running line, notice.
+"""The head of the result: title, summary in a few sentences, running line, notice.
 
 Entry points: `head` (the static frame), and what callbacks write into it: `summary`, `running_text`, `elapsed_text`,
-`running_note`, `notice`.
+`running_note`, `notice`. `worth_lines` has the summary's text under its first sentence, for the report too.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from layouts import ids
 from layouts.export_menu import export_menu
 from layouts.parts import DEFINITIONS, help_mark, icon, unbroken
 from layouts.views import ResultView
+from offgrid.comparison import Comparison
+from offgrid.path import BandwidthPath
 from offgrid.selection import recommend
 
 NO_WORKER = "No worker is there to carry the search out; it starts when one comes"
@@ -137,7 +139,7 @@ def running_text(view: ResultView) -> str:
     if view.state == "queued":
         return "Starting" if view.queue_place is None else f"Place {view.queue_place} in the queue"
     if view.beside:
-        return f"Beside the path: {view.beside}"
+        return f"After the path: {view.beside}"
     level = f"Level {view.level} of {view.n_levels}"
     if view.sigma is None:
         return f"{level}, preparing"
@@ -201,7 +203,7 @@ def notice(view: ResultView) -> Notice:
 
 
 def summary(view: ResultView) -> list[Component]:
-    """Return the answer with its reason, then what it is worth against the labels and k-means."""
+    """Return the answer with its reason, then how sure that is and what it is worth."""
     if view.recommended is None or not len(view.path):
         return _nothing_yet(view)
     record = view.path.records[view.recommended]
@@ -209,8 +211,8 @@ def summary(view: ResultView) -> list[Component]:
     value = html.Span(f"k-means, {named}" if math.isinf(record.sigma) else named, className="answer unbroken")
     if view.state == "finished":
         first = ["Recommended ", value, *unbroken(f", because {view.reason}.")]
-        worth = html.P(unbroken(_worth(view)), className="summary-worth")
-        return [html.H2(first, className="summary-answer"), worth, *_counted(view)]
+        worth = [html.P(unbroken(line), className="summary-worth") for line in worth_lines(view)]
+        return [html.H2(first, className="summary-answer"), *worth, *_more(view)]
     lead = "Best so far: " if view.active_state else "Best of what was found: "
     last = "yet" if view.active_state else "so far"
     first = [lead, value, *unbroken(f", with the lowest c-NNC {last}, {words.cost(record.cnnc, record.cnnc_error)}.")]
@@ -227,7 +229,60 @@ def _nothing_yet(view: ResultView) -> list[Component]:
     return [html.H2(sentence, className="summary-answer")]
 
 
-def _worth(view: ResultView) -> str:
+def worth_lines(view: ResultView) -> list[str]:
+    """Return what stands under the answer of a finished search, a short paragraph each."""
+    assert view.recommended is not None
+    if view.recommendation is None:
+        return [_worth_on_path(view)]
+    sure, worth = " ".join(view.recommendation.verdict), f"{_agreement(view.recommendation)}{_origin(view)}"
+    return [line for line in (sure, worth) if line]
+
+
+def _agreement(found: Comparison) -> str:
+    """Return how far a recommended clustering agrees with the labels, and the k-means that its reason names."""
+    if found.choice.nmi is None:
+        return ""
+    kmeans = next(one for one in found.tried if one.sigma is not None and math.isinf(one.sigma))
+    other = f", k-means at {words.measure(kmeans.nmi or 0.0)}" if kmeans is not found.choice else ""
+    return f"It agrees with the labels at NMI {words.measure(found.choice.nmi)}{other}. "
+
+
+def _origin(view: ResultView) -> str:
+    """Return where a recommended clustering comes from, and what the path has in its place."""
+    assert view.recommended is not None
+    record, best = view.path.records[view.recommended], recommend(view.path.found)
+    assert best is not None
+    there = held_at(view.path, record.sigma)
+    parts = []
+    if there is not None:
+        where = "its k-means end" if math.isinf(record.sigma) else "this σ"
+        lowest, comma = ("its lowest ", ",") if there == best.index else ("", "")
+        parts.append(f"{lowest}c-NNC{comma} {_cost(view, there)}{comma} at {where}")
+    if there != best.index:
+        at_end, sigma = best.index == far_end(view), view.path.records[best.index].sigma
+        where = "its k-means end" if at_end else words.bandwidth(sigma, view.symbol)
+        parts.append(f"its lowest, {_cost(view, best.index)}, at {where}")
+    found = "It is the" if math.isinf(record.sigma) else "Found"
+    start = "a random start" if view.init == "random" else f"a {view.init} start"
+    whole = f"{found} {words.origin(record.sigma)}, with c-NNC {_cost(view, view.recommended)}"
+    return f"{whole}; the path, from {start}, has {' and '.join(parts)}."
+
+
+def _cost(view: ResultView, index: int) -> str:
+    record = view.path.records[index]
+    return words.cost(record.cnnc, record.cnnc_error)
+
+
+def held_at(path: BandwidthPath, sigma: float) -> int | None:
+    """Return the index of the record on the path's first level that is known to hold at a bandwidth, None of none."""
+    for index in reversed(path.at_level(path.levels[0])):
+        holds = path.holds_to(index)
+        if path.records[index].sigma <= sigma:
+            return index if holds is not None and sigma <= holds else None
+    return None
+
+
+def _worth_on_path(view: ResultView) -> str:
     assert view.recommended is not None
     record = view.path.records[view.recommended]
     extent = view.path.extent(view.recommended)
@@ -235,8 +290,6 @@ def _worth(view: ResultView) -> str:
     agrees = f"agrees with the labels at NMI {words.measure(record.nmi)}" if record.nmi is not None else ""
     first = " and ".join(part for part in (agrees, lasts) if part)
     sentences = [f"It {first}."] if first else []
-    if view.recommendation is not None:
-        sentences.append(_on_the_path(view))
     far, plain = far_end(view), view.far_end == ResultView().far_end
     if far == view.recommended:
         ordinary = "what ordinary k-means finds, " if plain else ""
@@ -249,22 +302,14 @@ def _worth(view: ResultView) -> str:
     return " ".join(sentences)
 
 
-def _counted(view: ResultView) -> list[Component]:
-    """Return the definition of the share that a recommendation names."""
+def _more(view: ResultView) -> list[Component]:
+    """Return the way to the reasons, and the definition of the share that a recommendation names."""
     if view.recommendation is None:
         return []
-    words_of_it = html.Span("How near neighbours are counted")
-    return [html.Div([words_of_it, help_mark("the share of near neighbours", DEFINITIONS["Near neighbours"])],
-                     className="summary-help")]  # fmt: skip
-
-
-def _on_the_path(view: ResultView) -> str:
-    best = recommend(view.path.found)
-    assert best is not None
-    record = view.path.records[best.index]
-    agrees = f", NMI {words.measure(record.nmi)}" if record.nmi is not None else ""
-    cost = words.cost(record.cnnc, record.cnnc_error)
-    return f"On the path c-NNC is lowest at {words.bandwidth(record.sigma, view.symbol)}: {cost}{agrees}."
+    why = html.Button("Why this one?", type="button", className="why-button", **{"data-opens": "compare"})
+    counted = html.Span("How near neighbours are counted")
+    mark = help_mark("the share of near neighbours", DEFINITIONS["Near neighbours"])
+    return [html.Div([why, counted, mark], className="summary-help")]
 
 
 def far_end(view: ResultView) -> int | None:

@@ -88,14 +88,14 @@ def _row(view: ResultView, index: int) -> Row:
         "sigma": min(record.sigma, _LAST),
         "sigma_text": words.sigma_exact(record.sigma),
         "holds": _LAST if extent is None or math.isinf(extent.to) else extent.to,
-        "holds_text": "beside"
+        "holds_text": "–"
         if beside
         else "…"
         if extent is None
         else words.at_most(words.sigma_exact(extent.to), exact=extent.exact),
         "decades": decades,
         "bar": f"{min(decades / _BAR_DECADES, 1.0) * _BAR_PX:.0f}px",
-        "moved": len(record.moved),
+        "moved": None if beside else len(record.moved),
         "cnnc": record.cnnc,
         "nmi": record.nmi,
         "ari": record.ari,
@@ -110,10 +110,12 @@ def _decades(low: float, high: float) -> float:
 
 
 def count_text(view: ResultView, shown: list[Row]) -> str:
-    """Return how many of the path's values the table shows ("9 of 48")."""
+    """Return how many of the path's values the table shows ("9 of 48"), and that the recommended one is there too."""
     if not len(view.path):
         return ""
-    return f"{words.count(len(shown))} of {words.count(len(view.path))}"
+    on_path = sum(row["index"] < view.path.n_found for row in shown)
+    more = " and the recommended one" if on_path < len(shown) else ""
+    return f"{words.count(on_path)} of {words.count(view.path.n_found)} values{more}"
 
 
 def frame_style(n_rows: int) -> dict[str, str]:
@@ -171,14 +173,14 @@ def column_defs(view: ResultView) -> list[dict[str, Any]]:
         "headerName": "Interval",
         "minWidth": 46,
         "flex": 1.4,
-        "cellClass": "cell-bar",
+        "cellClassRules": {"cell-bar": "params.data.level != null"},
         "cellStyle": {"function": "({'--bar': params.data.bar})"},
         "valueFormatter": {"function": "''"},
         **_told("Interval"),
     }
     levels = [_number("level", "Level", decimals=0)] if len(view.path.levels) > 1 else []
     rand = [_number("ari", "ARI", decimals=3, extra=_told("ARI"))] if view.has_labels else []
-    moved = _number("moved", "Points moved", decimals=0, extra={"minWidth": 104, **_told("Points moved")})
+    moved = _number("moved", "Points moved here", decimals=0, extra={"minWidth": 134, **_told("Points moved here")})
     smallest = _number("smallest", "Smallest cluster", decimals=0, extra={"minWidth": 124, **_told("Smallest cluster")})
     return [letters, *levels, sigma, holds, bar, moved, cost, *agree, *rand, smallest]
 
@@ -189,7 +191,7 @@ def _told(term: str) -> dict[str, str]:
 
 def _column_help() -> str:
     """Return what the columns mean, for those who cannot point at a head."""
-    return " ".join(f"{term}: {DEFINITIONS[term]}" for term in ("Holds to", "Points moved", "c-NNC", "NMI", "ARI"))
+    return " ".join(f"{term}: {DEFINITIONS[term]}" for term in ("Holds to", "Points moved here", "c-NNC", "NMI", "ARI"))
 
 
 def _number(

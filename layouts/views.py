@@ -84,8 +84,9 @@ class ResultView:
     from. `workers_missing` says that nobody is there to carry out a queued run. `sigma` is how far the search is and
     `share` the part of the log range covered, or of `beside`, what is done beside the search once that is over.
     `symbol` is what the searched parameter is called, and `far_end` says in two lines what lies at the end of the path.
-    `compared` has what the methods beside the search found, by name; the choice of the one that recommends is the
-    path's last record.
+    `method` and `init` are those of the search, `near_on_path` the share of near neighbours that its own choice
+    separates. `compared` has what the methods beside the search found, by name; the choice of the one that recommends
+    is the path's last record.
     """
 
     title: str = ""
@@ -115,6 +116,9 @@ class ResultView:
     narrow: bool = False
     symbol: str = "σ"
     far_end: tuple[str, str] = ("k-means", "the far end")
+    method: str = "certified"
+    init: str = "random"
+    near_on_path: float | None = None
     beside: str = ""
     compared: Mapping[str, Comparison] = field(default_factory=dict)
 

@@ -1,8 +1,8 @@
 """Methods side by side on the same data: what each tried, what it would choose, and what that cost.
 
 Entry points: `METHODS` (titles and descriptions by name), `compare` (carry one out), `Comparison` (its result,
-JSON-ready), `of_path` (a search in the same form) and `beside` (a choice shown with a path). Memory: that of the
-method, and n int32 labels.
+JSON-ready), `of_path` (a search in the same form), `near_neighbours` (a measure that all are told by) and `beside` (a
+choice shown with a path). Memory: that of the method, and n int32 labels.
 """
 
 from __future__ import annotations
@@ -76,6 +76,8 @@ class Comparison:
         Its clustering.
     cnnc_error : float
         Standard error of its c-NNC, 0 where every row is counted.
+    near : float or None
+        Share of near neighbours that its choice separates (see `offgrid.local_cost`), None where it is not known.
     ari : float or None
     n_partitions : int
         Distinct clusterings among those tried.
@@ -84,6 +86,8 @@ class Comparison:
     seconds : float
     reason : str
         Why it chooses that, as what follows "because".
+    verdict : tuple of str
+        How sure the choice is, in brief.
     notes : tuple of str
         More about the choice, in sentences for people.
     failure : str
@@ -99,7 +103,9 @@ class Comparison:
     seconds: float
     cnnc_error: float = 0.0
     ari: float | None = None
+    near: float | None = None
     reason: str = ""
+    verdict: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     failure: str = ""
 
@@ -128,15 +134,17 @@ class Comparison:
         plain = {name: getattr(self, name) for name in _PLAIN}
         tried = [asdict(one) | {"sigma": json_value(one.sigma)} for one in self.tried]
         packed = base64.b64encode(np.ascontiguousarray(self.labels, dtype=np.int32).tobytes()).decode("ascii")
-        return {**plain, "notes": list(self.notes), "tried": tried, "labels": packed}
+        return {**plain, **{name: list(getattr(self, name)) for name in _SENTENCES}, "tried": tried, "labels": packed}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Comparison:
         """Rebuild from `to_dict`."""
         tried = tuple(Tried(one["label"], _read(one["sigma"]), one["cnnc"], one["nmi"]) for one in values["tried"])
         labels = np.frombuffer(base64.b64decode(values["labels"]), dtype=np.int32)
-        plain = {name: values[name] for name in _PLAIN}
-        return cls(tried=tried, labels=labels, notes=tuple(values["notes"]), **plain)
+        # one that was kept before there were such fields has none of them
+        plain = {name: values[name] for name in _PLAIN if name in values}
+        plain |= {name: tuple(values.get(name, ())) for name in _SENTENCES}
+        return cls(tried=tried, labels=labels, **plain)
 
     def record(self) -> PathRecord:
         """Return the choice as a record that stands beside the path, on no level of it."""
@@ -156,7 +164,11 @@ class Comparison:
         )
 
 
-_PLAIN = ("name", "chosen", "n_partitions", "passes", "seconds", "cnnc_error", "ari", "reason", "failure")
+_PLAIN = ("name", "chosen", "n_partitions", "passes", "seconds", "cnnc_error", "ari", "near", "reason", "failure")
+_SENTENCES = ("verdict", "notes")
+
+# Tells the share of near neighbours that a clustering separates, None where that can't be told.
+Near = Callable[[NDArray[np.integer]], float | None]
 
 
 def _read(sigma: float | str | None) -> float | None:
@@ -165,7 +177,7 @@ def _read(sigma: float | str | None) -> float | None:
 
 def compare(
     name: str, X: ArrayLike, n_clusters: int, y: ArrayLike | None = None, *, init: str = "random", seed: int = 0,
-    ranks: Any = None, progress: Callable[[str, float], None] | None = None,
+    ranks: Any = None, near: Near | None = None, progress: Callable[[str, float], None] | None = None,
 ) -> Comparison:  # fmt: skip
     """Carry out one of `METHODS`.
 
@@ -181,6 +193,8 @@ def compare(
     seed : int
     ranks : NeighbourRanks, optional
         Of X; found where they are not given.
+    near : callable, optional
+        What `near_neighbours` returns; made where it is not given.
     progress : callable, optional
         Is told what is being done, and the share done.
 
@@ -198,10 +212,22 @@ def compare(
     tell = progress or (lambda _what, _share: None)
     if name == RECOMMENDED:
         return _recommended(X, n_clusters, y, seed, ranks, tell)
+    near = near_neighbours(X, n_clusters, seed) if near is None else near
     if name == BISECTION:
-        return _bisection(X, n_clusters, y, init, seed, ranks, tell)
+        return _bisection(X, n_clusters, y, init, seed, ranks, near, tell)
     with few_threads(len(ranks.ranks[0])):
-        return _baseline(name, X, n_clusters, y, init, seed, ranks)
+        found = _baseline(name, X, n_clusters, y, init, seed, ranks)
+    return replace(found, near=near(found.labels))
+
+
+def near_neighbours(X: ArrayLike, n_clusters: int, seed: int) -> Near:
+    """Return what tells the share of near neighbours that a clustering separates, as the recommendation counts it."""
+    from offgrid.recommendation import near_share
+
+    try:
+        return near_share(X, n_clusters, random_state=seed, max_rows=MAX_ROWS)
+    except InputError:  # of more rows than memory allows: the other measures are worth having
+        return lambda _labels: None
 
 
 def _recommended(X: ArrayLike, k: int, y: ArrayLike | None, seed: int, ranks: Any, tell: Any) -> Comparison:
@@ -232,7 +258,9 @@ def _recommended(X: ArrayLike, k: int, y: ArrayLike | None, seed: int, ranks: An
         seconds=seconds,
         cnnc_error=cost.standard_error,
         ari=None if y is None else adjusted_rand_index(y, found.labels),
+        near=found.cost,
         reason=headline(found),
+        verdict=found.verdict,
         notes=found.why,
     )
 
@@ -256,7 +284,9 @@ def _baseline(name: str, X: ArrayLike, k: int, y: ArrayLike | None, init: str, s
     )
 
 
-def _bisection(X: ArrayLike, k: int, y: ArrayLike | None, init: str, seed: int, ranks: Any, tell: Any) -> Comparison:
+def _bisection(
+    X: ArrayLike, k: int, y: ArrayLike | None, init: str, seed: int, ranks: Any, near: Near, tell: Any
+) -> Comparison:
     from offgrid.search import BandwidthSearch
 
     search = BandwidthSearch(k, method=BISECTION, init=init, random_state=seed)
@@ -265,10 +295,10 @@ def _bisection(X: ArrayLike, k: int, y: ArrayLike | None, init: str, seed: int, 
         records.append(record)
         count = len(records)
         tell(f"{count} value{'s' if count > 1 else ''}", search.progress_.share)
-    return replace(of_path(records), name=BISECTION)
+    return replace(of_path(records, near), name=BISECTION)
 
 
-def of_path(records: Sequence[PathRecord]) -> Comparison:
+def of_path(records: Sequence[PathRecord], near: Near | None = None) -> Comparison:
     """Return a search's records, at least one, in the form of a comparison."""
     best = recommend(records)
     assert best is not None
@@ -283,6 +313,7 @@ def of_path(records: Sequence[PathRecord]) -> Comparison:
         seconds=sum(record.seconds for record in records),
         cnnc_error=chosen.cnnc_error,
         ari=chosen.ari,
+        near=None if near is None else near(chosen.labels),
         reason=best.reason,
     )
 

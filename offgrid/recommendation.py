@@ -1,7 +1,8 @@
 """Which clustering to recommend where there are no labels and the number of clusters is given, and why.
 
-Entry point: `recommend_partition`. Memory: 24 n**2 bytes for n rows; at most `MAX_ROWS` rows, and no more than
-`OFFGRID_MEMORY_LIMIT` allows, are worked on: of larger data a random sample.
+Entry points: `recommend_partition`, and `near_share`, which measures any other clustering as it does. Memory: 24 n**2
+bytes for n rows; at most `MAX_ROWS` rows, and no more than `OFFGRID_MEMORY_LIMIT` allows, are worked on: of larger data
+a random sample.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from offgrid.local_cost import LocalCost, standard_error
 from offgrid.memory import memory_limit
 from offgrid.partitions import match_labels, number_clusters
 from offgrid.path import json_value, partition_key
-from offgrid.recommendation_words import reasons
+from offgrid.recommendation_words import CHANCE, reasons, verdict
 from offgrid.spectral import kmeans_labels, spectral_labels
 from offgrid.threading_limits import few_threads
 from offgrid.validation import check_count, check_n_clusters, check_points, in_units_of, spread_of
@@ -38,9 +39,6 @@ N_BANDWIDTHS = 24
 N_INIT = 10
 # Rows that are worked on, at most: time grows with their cube, and these take one processor about a minute.
 MAX_ROWS = 4000
-# Ordinary k-means is kept unless a bandwidth does better by more than this many standard errors: the "one standard
-# error rule" (Breiman et al. 1984), which takes the simplest of the models that can't be told from the best one.
-ERRORS = 1.0
 # Partitions that place no more than this share of rows otherwise count as the same to the eye: for words only.
 ALIKE = 0.1
 # Bytes for each pair of rows: L, K, and K with its rows and columns scaled.
@@ -165,6 +163,11 @@ class RecommendedPartition:
         """The reasons, in sentences for people."""
         return reasons(self)
 
+    @cached_property
+    def verdict(self) -> tuple[str, ...]:
+        """How clear the choice is, what it is tied with, and where it stays the same, in brief."""
+        return verdict(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values; an infinite bandwidth is the string ``"inf"``."""
         runner_up = self.runner_up
@@ -249,6 +252,27 @@ def recommend_partition(
     rows = _rows_to_work_on(len(points), k, max_rows, rng)
     with few_threads(len(rows)):
         return _recommended_among(points, k, rows, rng, n_bandwidths, n_init, progress)
+
+
+def near_share(
+    X: ArrayLike, n_clusters: int, *, random_state: Any = None, max_rows: int = MAX_ROWS
+) -> Callable[[NDArray[np.integer]], float]:
+    """Return a function that tells the local c-NNC of a clustering of X.
+
+    It is counted on the rows that `recommend_partition` works on with the same arguments, so that it compares with
+    `RecommendedPartition.cost`. The neighbours are found once: n J int64 are kept.
+
+    Raises
+    ------
+    InputError
+        As `recommend_partition` does.
+    """
+    points = check_points(X, minimum=2)
+    k = check_n_clusters(n_clusters, len(points))
+    rows = _rows_to_work_on(len(points), k, max_rows, check_random_state(random_state))
+    with few_threads(len(rows)):
+        cost = LocalCost.among(RBF().on(points[rows]).pairs.exponents())
+    return lambda labels: float(cost.shares(np.asarray(labels, dtype=np.int64)[rows], k).sum())
 
 
 def _recommended_among(
@@ -342,7 +366,7 @@ class _Choice:
             range(len(distinct)), key=lambda which: (round(self.costs[which], 12), -self.of.count(which))
         )
         self.lowest = self.ranked[0]
-        self.chosen = 0 if self.excess(0, self.lowest) <= ERRORS else self.lowest
+        self.chosen = 0 if self.excess(0, self.lowest) <= CHANCE else self.lowest
 
     def excess(self, which: int, other: int) -> float:
         """Return by how many standard errors of the difference, row by row, one cost exceeds another's."""

@@ -13,6 +13,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from offgrid.comparison import SEARCH
 from offgrid.datasets import load
 from offgrid.datasets.model import Dataset, Points
 from offgrid.datasets.table import Table
@@ -210,6 +211,15 @@ class Services:
         """Return the key of each method that is carried out beside the search, by name."""
         content = self.content(asked.data)
         return {name: comparison_key(name, content, asked.search) for name in asked.comparisons}
+
+    def path_key(self, asked: RunSettings) -> str:
+        """Return the key of what the path of these settings would choose, kept as a method's result is."""
+        return comparison_key(SEARCH, self.content(asked.data), asked.search)
+
+    def near_on_path(self, asked: RunSettings) -> float | None:
+        """Return the share of near neighbours that the path's choice separates, None where it is not kept."""
+        found = self.comparisons.get(self.path_key(asked))
+        return None if found is None else found.near
 
     def compared(self, asked: RunSettings) -> dict[str, Comparison]:
         """Return what the methods beside the search have found so far, by name."""

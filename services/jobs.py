@@ -12,9 +12,10 @@ import logging
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from offgrid.comparison import METHODS, Comparison, compare
+from offgrid.comparison import METHODS, Comparison, Near, compare, near_neighbours, of_path
 from offgrid.datasets.model import Points
 from offgrid.errors import InputError
 from services import slots
@@ -152,7 +153,21 @@ def _carry_out(services: Services, run_id: str, owner: str, heart: _Heart, build
 
 
 def _compare(services: Services, run: Run, points: Points, ranks: Any, heart: _Heart) -> None:
-    """Carry out what is asked for beside the search, and what others ask for meanwhile, each once for everybody."""
+    """Carry out what is asked for beside the search, and what others ask for meanwhile, each once for everybody.
+
+    What the path would choose is kept in the same form.
+    """
+    search = run.settings.search
+
+    @cache
+    def near() -> Near:
+        with heart.interruptible():
+            return near_neighbours(points.X, search.n_clusters, search.seed)
+
+    path_key = services.path_key(run.settings)
+    if services.comparisons.missing([path_key]):
+        found = services.runs.get(run.id) or run
+        services.comparisons.put(path_key, of_path(found.path.found, near()))
     while True:
         now = services.runs.get(run.id) or run
         keys = services.comparison_keys(now.settings)
@@ -160,11 +175,12 @@ def _compare(services: Services, run: Run, points: Points, ranks: Any, heart: _H
         if not left:
             return
         name = next(name for name, key in keys.items() if key == left[0])
-        found = _carry_out_beside(name, now.settings.search, points, ranks, heart)
-        services.comparisons.put(left[0], found)
+        services.comparisons.put(left[0], _carry_out_beside(name, search, points, ranks, near, heart))
 
 
-def _carry_out_beside(name: str, search: SearchSettings, points: Points, ranks: Any, heart: _Heart) -> Comparison:
+def _carry_out_beside(
+    name: str, search: SearchSettings, points: Points, ranks: Any, near: Callable[[], Near], heart: _Heart
+) -> Comparison:
     """Return what a method found; where it could not, the reason: the path is worth having without it."""
     title, init = METHODS[name].title, "random" if search.init == "random" else "k-means++"
 
@@ -174,10 +190,12 @@ def _carry_out_beside(name: str, search: SearchSettings, points: Points, ranks: 
     heart.beside(title)
     heart.notify()
     try:
+        counted = near()
         with heart.interruptible():
             return compare(
-                name, points.X, search.n_clusters, points.y, init=init, seed=search.seed, ranks=ranks, progress=progress
-            )
+                name, points.X, search.n_clusters, points.y,
+                init=init, seed=search.seed, ranks=ranks, near=counted, progress=progress,
+            )  # fmt: skip
     except Exception as error:  # noqa: BLE001 - whatever it is, the person sees a sentence and the log keeps the trace
         return Comparison.failed(name, describe(error, title))
 

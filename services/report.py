@@ -55,6 +55,11 @@ class Report:
     path: Drawing
     panes: Sequence[Drawing]
     flow: Drawing | None
+    why: str
+    reasons: Sequence[str]
+    methods: Table | None
+    profile: Table | None
+    profile_note: str
     values: Table
     settings: Sequence[tuple[str, str]]
     python: str
@@ -70,12 +75,15 @@ def report_html(report: Report, plotly_js: str) -> str:
     flow = len(drawings) - 1
     body = [
         f'<p class="data"><b>{escape(report.title)}</b> {escape(report.about)}</p>',
-        f"<h1>{escape(report.answer)}</h1>",
-        *[f'<p class="worth">{escape(sentence)}</p>' for sentence in report.worth],
+        f"<h1>{_prose(report.answer)}</h1>",
+        *[f'<p class="worth">{_prose(sentence)}</p>' for sentence in report.worth],
         _wide(report.path, 0),
         "<h2>Clusterings</h2>" if report.panes else "",
         f'<div class="panes">{"".join(_pane(one, i) for i, one in enumerate(report.panes, 1))}</div>',
         _wide(report.flow, flow) if report.flow else "",
+        _reasons(report),
+        f"<h2>Methods compared</h2>{_table(report.methods)}" if report.methods else "",
+        _profile(report),
         f"<h2>Values</h2>{_table(report.values)}",
         f"<h2>Settings</h2>{_settings(report.settings)}" if report.settings else "",
         f"<h2>The same run again</h2><h3>Python</h3><pre>{escape(report.python)}</pre>" if report.python else "",
@@ -84,6 +92,11 @@ def report_html(report: Report, plotly_js: str) -> str:
         f"<footer>{escape(report.made)}</footer>",
     ]
     return _page(report.title, "\n".join(body), json.dumps(figures, allow_nan=False, ensure_ascii=False), plotly_js)
+
+
+def _prose(text: str) -> str:
+    """Return a sentence in which no line ends after "k-"."""
+    return escape(text).replace("k-means", '<span class="unbroken">k-means</span>')
 
 
 def _page(title: str, body: str, figures: str, plotly_js: str) -> str:
@@ -129,6 +142,18 @@ def _pane(drawing: Drawing, place: int) -> str:
 
 def _caption(drawing: Drawing) -> str:
     return "".join(f'<p class="caption">{escape(line)}</p>' for line in drawing.caption.splitlines())
+
+
+def _reasons(report: Report) -> str:
+    told = "".join(f'<p class="reason">{_prose(sentence)}</p>' for sentence in report.reasons)
+    return f"<h2>{escape(report.why)}</h2>{told}" if told else ""
+
+
+def _profile(report: Report) -> str:
+    if report.profile is None:
+        return ""
+    note = f'<p class="note">{escape(report.profile_note)}</p>'
+    return f"<h2>Profile of the recommended clustering</h2>{note}{_table(report.profile)}"
 
 
 def _table(table: Table) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from offgrid.comparison import OFFERED, RECOMMENDED
+from offgrid.comparison import OFFERED, RECOMMENDED, SEARCH
 from offgrid.errors import InputError
 from services.points import DataSpec
 
@@ -293,5 +293,6 @@ def comparison_key(name: str, data_hash: str, search: SearchSettings) -> str:
     """Return the key under which a method's result is found again: what it depends on, and the library's version."""
     start = "random" if search.init == "random" else "k-means++"
     own = {"k": search.n_clusters, "seed": search.seed} | ({} if name == RECOMMENDED else {"init": start})
+    own = search.deciding if name == SEARCH else own
     content = {"method": name, "data": data_hash, **own, "version": library_version()}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -99,16 +99,16 @@ CRITICAL = Lesson(
     summary="Three methods look for the next bandwidth at which the clustering changes.",
     words=(
         "Kernel {k}-means has converged. As σ grows, the clustering holds for a while, then a first point moves: "
-        "that σ is the critical value. Bisection starts from a huge interval. Algorithm 2 takes powers of the "
-        "kernel by square roots. The certified search proves whole intervals quiet, and looks again at the points "
-        "that it cannot rule out. All three end at the same value; what differs is how much of the kernel they "
-        "had to compute."
+        "that σ is the critical value. Bisection starts from a huge interval. The dyadic search, the paper’s Algorithm "
+        "2, takes powers of the kernel by square roots. The certified search proves whole intervals quiet, and looks "
+        "again at the points that it cannot rule out. All three end at the same value; what differs is how much of the "
+        "kernel they had to compute."
     ),
     controls=(
         Choice("data", "Data", SHAPES, "flame"),
         Number("sigma", "Start at σ", 5.0, _SIGMA_LOW, 1e5, step=1.0),
         _SEED,
-        Number("depth", "Depth of Algorithm 2", 10, 1, 20, whole=True),
+        Number("depth", "Depth of the dyadic search", 10, 1, 20, whole=True),
         Choice("axis", "Axis", (("near", "Near the value"), ("whole", "All looks")), "near"),
     ),
     panels=("Looks at the kernel, and what is known to be quiet", "Width of the bracket"),

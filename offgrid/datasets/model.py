@@ -46,6 +46,8 @@ class Points:
         What was done on the way, in sentences for people.
     image_shape : tuple of int or None
         Height and width where each row is a picture, read row by row.
+    n_given : int or None
+        Rows that there were before any were left out, None where all are here.
     """
 
     title: str
@@ -57,6 +59,7 @@ class Points:
     row_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     image_shape: tuple[int, int] | None = None
+    n_given: int | None = None
 
     def __iter__(self) -> Iterator[Any]:
         """Yield `X` and `y`, so that ``X, y = points`` works."""
@@ -66,6 +69,11 @@ class Points:
     def n(self) -> int:
         """Number of rows."""
         return int(self.X.shape[0])
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of rows left out, for their missing values."""
+        return 0 if self.n_given is None else self.n_given - self.n
 
     @property
     def n_classes(self) -> int | None:

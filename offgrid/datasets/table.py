@@ -308,6 +308,7 @@ class Table:
             row_names=self._row_names(keep),
             notes=(*notes, *unscaled, *dropped),
             image_shape=self.image_shape if names == self.features else None,
+            n_given=self.n_rows,
         )
 
     def _roles(self, label: str | None, columns: Sequence[str] | None) -> tuple[tuple[str, ...], Column | None]:

@@ -226,7 +226,7 @@ def test_arrow_keys_walk_and_table_rows_toggle(open_page: Open) -> None:
     page.keyboard.press("Enter")
     page.keyboard.press("End")
     expect(page.locator(".pane .js-plotly-plot")).to_have_count(2)
-    expect(page.locator(".pane-role").nth(1)).to_have_text("k-means end")
+    expect(page.locator(".pane-role").nth(1)).to_have_text("k-means end of the path")
     page.locator("#table .ag-row:not(.row-selected)").first.locator("[col-id=cnnc]").click()
     expect(page.locator(".pane .js-plotly-plot")).to_have_count(3)
     page.wait_for_function("() => new URLSearchParams(location.search).get('select').split(',').length === 3")

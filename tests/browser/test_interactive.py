@@ -62,7 +62,7 @@ def test_a_notebook_shows_the_page_on_data_in_memory(browser: Browser) -> None:
             page.goto(address)
             frame = page.frame_locator("iframe")
             expect(frame.locator("#result-title")).to_have_text("From memory")
-            expect(frame.locator("#result-note")).to_contain_text("240 points, 2 columns, 2 classes")
+            expect(frame.locator("#result-note")).to_contain_text("240 rows, 2 columns, 2 classes, k = 2")
             expect(frame.locator("#summary")).to_contain_text("Recommended")
             expect(frame.locator("#path-note")).to_contain_text("6 values")
             expect(frame.locator("#seed")).to_have_value("1")

@@ -9,8 +9,9 @@ from playwright.sync_api import Page, expect
 from figures import words
 from offgrid import BandwidthSearch, Laplacian, Polynomial, recommend_partition
 from offgrid.baselines import run_baseline
-from offgrid.comparison import MAX_ROWS
+from offgrid.comparison import MAX_ROWS, near_neighbours
 from offgrid.datasets import load
+from offgrid.recommendation_words import percent
 
 FLAME = load("flame")
 
@@ -34,11 +35,28 @@ def test_methods_are_compared_with_the_numbers_of_the_library(open_page: Open) -
     grid = run_baseline("grid", FLAME.X, 2, FLAME.y, random_state=0)
     cells = rows.filter(has_text="Powers of ten").locator("td").all_inner_texts()
     assert cells[0] == words.sigma(grid.recommended.sigma or 0.0)
-    assert cells[4:7] == [words.measure(grid.cnnc), "13", str(grid.n_partitions)]
+    near = near_neighbours(FLAME.X, 2, 0)(grid.recommended.labels)
+    assert cells[2] == percent(near or 0.0)
+    assert cells[5:8] == [words.measure(grid.cnnc), "13", str(grid.n_partitions)]
     own = recommend_partition(FLAME.X, 2, random_state=0, max_rows=MAX_ROWS)
     expect(page.locator(".methods-recommended td").first).to_have_text(words.sigma(own.sigma))
     for sentence in own.why:
         expect(page.locator(".compare-reasons")).to_contain_text(sentence)
+
+
+def test_the_summary_leads_to_the_reasons(open_page: Open) -> None:
+    page = open_page("/?data=builtin:flame&k=2")
+    press_run(page)
+    await_finished(page)
+    own = recommend_partition(FLAME.X, 2, random_state=0, max_rows=MAX_ROWS)
+    for sentence in own.verdict:
+        expect(page.locator("#summary")).to_contain_text(sentence)
+    page.get_by_role("button", name="Why this one?").focus()
+    page.keyboard.press("Enter")
+    title = page.locator(".compare-reasons-title")
+    expect(title).to_be_focused()
+    expect(title).to_have_text(f"Why σ = {words.sigma(own.sigma)}")
+    expect(page.get_by_role("tab", name="Compare")).to_have_attribute("aria-selected", "true")
 
 
 def test_more_methods_are_added_without_another_search(open_page: Open) -> None:

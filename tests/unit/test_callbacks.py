@@ -307,6 +307,15 @@ def test_panels_show_as_much_as_the_page_knows_of(services: Services) -> None:
         assert run.path.found == flame(services).path.records
 
 
+def test_the_data_are_described_with_all_that_was_done_to_them(services: Services) -> None:
+    points = services.points(FLAME.data)
+    assert state.describe(points, "none", SearchSettings(2)) == "240 rows, 2 columns, 2 classes, k = 2, RBF kernel"
+    fewer = replace(points, y=None, n_given=245)
+    assert state.describe(fewer, "unit", SearchSettings(3, kernel="laplacian")) == (
+        "240 of 245 rows, 2 columns, unit variance, k = 3, Laplacian kernel"
+    )
+
+
 # Files ---------------------------------------------------------------------------------------------------------------
 
 
@@ -367,7 +376,7 @@ def test_the_run_is_saved_as_json(services: Services) -> None:
     file = export_menu.exported(services, ids.EXPORT_RUN_JSON, run_data_of(services), None)
     values = json.loads(file.text)
     assert len(values["records"]) == len(flame(services).path) + 1
-    assert values["recommended"]["reason"].startswith("its clustering keeps near neighbours together best")
+    assert values["recommended"]["reason"].startswith("it separates the fewest near neighbours: ")
     assert values["search"]["n_clusters"] == 2
     assert (values["data"]["scaling"], values["state"]) == ("none", "finished")
 

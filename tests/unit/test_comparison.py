@@ -11,7 +11,7 @@ import pytest
 
 from offgrid import BandwidthPath, BandwidthSearch, InputError, datasets, recommend_partition
 from offgrid.baselines import BASELINES, run_baseline
-from offgrid.comparison import MAX_ROWS, METHODS, OFFERED, Comparison, beside, compare, of_path
+from offgrid.comparison import MAX_ROWS, METHODS, OFFERED, Comparison, beside, compare, near_neighbours, of_path
 from offgrid.metrics import nearest_neighbour_cost, normalized_mutual_information
 from offgrid.path import BESIDE, LevelEnd
 from services.comparisons import ComparisonStore
@@ -38,6 +38,21 @@ def test_a_baseline_is_the_librarys(name: str) -> None:
     assert found.choice.cnnc == own.cnnc == found.best_cnnc
     assert (found.best_nmi, found.passes, found.n_partitions) == (own.nmi, own.passes, own.n_partitions)
     assert found.labels.tolist() == own.recommended.labels.tolist()
+    assert found.near == near_neighbours(FLAME.X, 2, 3)(found.labels)
+
+
+def test_near_neighbours_are_counted_as_the_recommendation_does(recommended: Comparison) -> None:
+    near = near_neighbours(FLAME.X, 2, 0)
+    assert near(recommended.labels) == pytest.approx(recommended.near, abs=1e-15)
+    assert recommended.near == recommend_partition(FLAME.X, 2, random_state=0, max_rows=MAX_ROWS).cost
+    search = BandwidthSearch(2, random_state=0).fit(FLAME.X)
+    assert of_path(search.path_, near).near == near(search.labels_)
+    assert of_path(search.path_).near is None
+
+
+def test_where_memory_allows_no_count_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OFFGRID_MEMORY_LIMIT", str(24 * 100**2))
+    assert near_neighbours(FLAME.X, 2, 0)(FLAME.y) is None
 
 
 def test_bisection_is_the_search_by_bisection() -> None:
@@ -69,7 +84,11 @@ def test_a_comparison_comes_back_from_json(recommended: Comparison) -> None:
     back = Comparison.from_dict(json.loads(json.dumps(recommended.to_dict(), allow_nan=False)))
     assert back.tried == recommended.tried
     assert np.array_equal(back.labels, recommended.labels)
-    assert (back.reason, back.notes, back.seconds) == (recommended.reason, recommended.notes, recommended.seconds)
+    for name in ("reason", "verdict", "notes", "seconds", "near"):
+        assert getattr(back, name) == getattr(recommended, name)
+    assert back.verdict
+    older = {name: value for name, value in recommended.to_dict().items() if name not in ("near", "verdict")}
+    assert (Comparison.from_dict(older).near, Comparison.from_dict(older).verdict) == (None, ())
 
 
 def test_an_unknown_method_is_one_sentence() -> None:
@@ -126,4 +145,6 @@ def test_the_key_is_what_a_method_depends_on() -> None:
         assert key(**other) != key(), other  # type: ignore[arg-type]
     for same in ({"method": "bisection"}, {"max_steps": 3}, {"start": 2.0}):
         assert key(**same) == key(), same
+    for other in ({"method": "bisection"}, {"max_steps": 3}, {"start": 2.0}):
+        assert key("search", **other) != key("search"), "the path's own result depends on all that decides the path"
     assert key("recommended", init="k-means++") == key("recommended"), "it has starts of its own"

@@ -6,12 +6,14 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
 from figures.path import path_figure
+from figures.path_context import geometry
 from figures.path_data import (
     axis_range,
     bars,
@@ -24,6 +26,7 @@ from figures.path_data import (
     shown_bar_texts,
     steps,
 )
+from figures.path_marks import AFTER_MARK, MARK
 from offgrid.path import BandwidthPath, LevelEnd, PathRecord
 
 INF = math.inf
@@ -237,6 +240,26 @@ class TestFigure:
         figure = figure_of(path, selection=(0, 2, 3), recommended=2)
         lettered = [t for t in figure["data"] if t.get("text") == ["A", "B", "C"]]  # type: ignore[attr-defined]
         assert [t["customdata"] for t in lettered] == [[0, 2, 3]]
+
+    def test_the_ring_around_the_active_letter_fits_above_the_path(self, path: BandwidthPath) -> None:
+        figure = figure_of(path, selection=(0, 2), active=2)
+        ring = next(t for t in figure["data"] if t.get("marker", {}).get("symbol") == "circle-open")  # type: ignore[attr-defined]
+        top, bottom = geometry(has_nmi=True, lanes=1, narrow=False, frozen_column=True).letters
+        assert (top + bottom) / 2 >= (ring["marker"]["size"] + ring["marker"]["line"]["width"]) / 2
+
+    def test_a_saved_picture_has_no_gap_for_a_question_mark(self, path: BandwidthPath) -> None:
+        def shifts(**options: object) -> dict[str, float]:
+            notes = figure_of(path, **options)["layout"]["annotations"]  # type: ignore[index]
+            return {note["text"]: note["xshift"] for note in notes}
+
+        with_marks, without = shifts(), shifts(marks=False)
+        moved = {text: gap for text, at in with_marks.items() if (gap := at - without[text])}
+        assert list(moved.values()) == [MARK] * 3, moved
+        notes = figure_of(path)["layout"]["annotations"]  # type: ignore[index]
+        assert {note["text"] for note in notes if note.get("name") == AFTER_MARK} == moved.keys()
+        script = (Path(__file__).parents[2] / "assets" / "83-figures.js").read_text()
+        assert f"const MARK = {MARK};" in script
+        assert f'"{AFTER_MARK}"' in script
 
     def test_an_index_that_is_not_there_yet_is_left_out(self, path: BandwidthPath) -> None:
         go.Figure(figure_of(path, selection=(0, 9), recommended=9, active=9))

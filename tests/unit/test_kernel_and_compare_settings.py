@@ -20,7 +20,7 @@ from layouts.kernel_section import hidden_fields
 from layouts.views import ResultView
 from offgrid import InputError, kernels
 from offgrid.cli_arguments import KERNELS as CLI_KERNELS
-from offgrid.comparison import OFFERED, Comparison, Tried, beside
+from offgrid.comparison import OFFERED, Comparison, Tried, beside, near_neighbours, of_path
 from offgrid.path import BandwidthPath, LevelEnd, PathRecord
 from services.context import Services
 from services.jobs import build_search, execute
@@ -118,6 +118,11 @@ def test_methods_are_carried_out_after_the_path_and_once(services: Services) -> 
     assert first is not None
     assert first.state == "finished"
     assert list(services.compared(asked)) == ["recommended", "grid"]
+    points = services.points(asked.data)
+    own = of_path(first.path.records, near_neighbours(points.X, 2, 0))
+    assert services.near_on_path(asked) == own.near
+    assert own.near is not None
+    assert services.near_on_path(replace(asked, search=SearchSettings(2, max_steps=3))) is None
     more = replace(asked, compare=("grid", "median_heuristic"))
     assert services.request(asked) == run_id
     assert services.runs.get(run_id).state == "finished"  # type: ignore[union-attr]
@@ -173,14 +178,14 @@ def view() -> ResultView:
     labels = np.array([0, 1, 0], np.int32)
     told = Comparison(
         "recommended", (Tried("k-means", INF, 0.4, 0.6), Tried("", 2.5, 0.25, 0.9)), 1, labels, 2, None, 0.5,
-        ari=0.8, reason="near neighbours stay together", notes=("That is the lowest share.",),
+        ari=0.8, near=0.029, reason="near neighbours stay together", verdict=("The difference is slight.",),
+        notes=("That is the lowest share.",),
     )  # fmt: skip
-    grid = Comparison(
-        "grid", tuple(Tried(f"10^{e}", 10.0**e, 0.5, 0.1) for e in range(-6, 7)), 6, labels, 3, 12.5, 0.25
-    )
+    tried = tuple(Tried(f"10^{e}", 10.0**e, 0.5, 0.1) for e in range(-6, 7))
+    grid = Comparison("grid", tried, 6, labels, 3, 12.5, 0.25, near=0.028)
     return ResultView(
         title="Three", state="finished", path=beside(path, told), recommended=2, reason=told.reason, selection=(0, 2),
-        has_labels=True, compared={"recommended": told, "grid": grid},
+        has_labels=True, near_on_path=0.122, compared={"recommended": told, "grid": grid},
     )  # fmt: skip
 
 
@@ -203,7 +208,36 @@ def test_the_summary_names_the_recommendation_and_what_the_path_has(view: Result
     assert "Recommended" in said
     assert "σ = 2.50" in said
     assert "because near neighbours stay together." in said
-    assert "c-NNC  is lowest at  σ = 5.00 : 0.200,  NMI 0.500" in said
+    sure, worth = summary.worth_lines(view)
+    assert sure == "The difference is slight."
+    assert worth == (
+        "It agrees with the labels at NMI 0.900, k-means at 0.600. Found from a spectral start, with c-NNC 0.250; the "
+        "path, from a random start, has c-NNC 0.300 at this σ and its lowest, 0.200, at its k-means end."
+    )
+
+
+def test_the_path_is_told_of_only_where_it_was_searched(view: ResultView) -> None:
+    records = [replace(one, nmi=None) for one in view.path.found]
+    told = view.compared["recommended"]
+    blind = replace(told, tried=tuple(replace(one, nmi=None) for one in told.tried))
+
+    def worth(sigma: float, init: str = "random") -> str:
+        tried = (blind.tried[0], replace(blind.tried[1], sigma=sigma))
+        moved = replace(blind, tried=tried)
+        path = beside(BandwidthPath(records, view.path.ends.values()), moved)
+        return summary.worth_lines(replace(view, path=path, compared={"recommended": moved}, init=init))[-1]
+
+    assert worth(0.5) == (
+        "Found from a spectral start, with c-NNC 0.250; the path, from a random start, has its lowest, 0.200, at its "
+        "k-means end."
+    )
+    assert worth(7.0, "k-means++").endswith("from a k-means++ start, has its lowest c-NNC, 0.200, at this σ.")
+
+
+def test_a_gap_of_the_path_is_nobody_s(view: ResultView) -> None:
+    records = [view.path.found[0], replace(view.path.found[1], below=4.0, critical=4.5)]
+    path = BandwidthPath(records, view.path.ends.values())
+    assert [summary.held_at(path, sigma) for sigma in (0.9, 1.0, 4.0, 4.2, 5.0, INF)] == [None, 0, 0, None, 1, 1]
 
 
 def test_k_means_is_named_where_it_is_recommended(view: ResultView) -> None:
@@ -211,6 +245,10 @@ def test_k_means_is_named_where_it_is_recommended(view: ResultView) -> None:
     path = BandwidthPath(view.path.found, view.path.ends.values())
     at_the_end = replace(view, path=beside(path, told), compared={"recommended": told})
     assert "k-means, σ → ∞" in text_of(summary.summary(at_the_end))
+    assert summary.worth_lines(at_the_end)[-1] == (
+        "It agrees with the labels at NMI 0.600. It is the best of 10 k-means starts, with c-NNC 0.400; the path, from "
+        "a random start, has its lowest c-NNC, 0.200, at its k-means end."
+    )
     figure = path_figure(at_the_end.path, lower_bound=None, recommended=2, selection=(2,), has_labels=True)
     diamonds = [trace for trace in figure["data"] if trace.get("marker", {}).get("symbol") == "diamond"]
     assert len(diamonds) == 2
@@ -219,8 +257,16 @@ def test_k_means_is_named_where_it_is_recommended(view: ResultView) -> None:
 
 def test_the_compare_tab_has_a_row_for_each_method(view: ResultView) -> None:
     said = text_of(compare_tab.content(view))
-    for expected in ("Critical values", "Normalised cuts", "Grid", "12.5", "0.25", "13", "That is the lowest share."):
+    for expected in ("This path", "Normalised cuts", "Grid", "12.5", "0.25", "13", "That is the lowest share."):
         assert expected in said
+    assert "Certified search;" in said
+    assert "Dyadic search;" in text_of(compare_tab.content(replace(view, method="dyadic")))
+    place = [text for text, _ in compare_tab.columns(view)].index("Near neighbours") - 1
+    assert [compare_tab.cells(view, one)[place] for one in compare_tab.methods(view)] == ["12%", "2.9%", "2.8%"]
+    assert compare_tab.reasons(view)[-1].startswith("Fewer near neighbours are separated by the choice of grid 2.8%:")
+    fair = replace(view, compared={**view.compared, "grid": replace(view.compared["grid"], near=None)})
+    assert compare_tab.reasons(fair) == ["That is the lowest share."]
+    assert compare_tab.cells(fair, fair.compared["grid"])[place] == "–", "it was kept before there was such a share"
     assert "choose methods under Compare with" not in said
     failed = replace(view, compared={**view.compared, "mknn": Comparison.failed("mknn", "It needs 40 GB.")})
     assert "It needs 40 GB." in text_of(compare_tab.content(failed))
@@ -255,7 +301,7 @@ def test_a_degree_is_called_so(view: ResultView) -> None:
 
 def test_only_the_plain_kernel_ends_at_ordinary_k_means(view: ResultView) -> None:
     alone = replace(view, path=BandwidthPath(view.path.found, view.path.ends.values()), compared={}, recommended=0)
-    assert "Ordinary k-means, the far end of the path, reaches 0.500" in text_of(summary.summary(alone))
+    assert "Ordinary k-means, the far end of the path, reaches 0.500" in summary.worth_lines(alone)[0]
     summed = replace(alone, far_end=SearchSettings(2, plus=(1.0, "laplacian", 1.0)).far_end)
     said = text_of(summary.summary(summed))
     assert "The far end of the path reaches 0.500" in said

@@ -20,7 +20,7 @@ from layouts.export_menu import labels_item
 from layouts.shell import shell
 from layouts.thumbnail import thumbnail
 from layouts.views import DataCard, ResultView, SettingsView, UploadView
-from offgrid.path import BandwidthPath, LevelEnd, PathRecord
+from offgrid.path import BESIDE, BandwidthPath, LevelEnd, PathRecord
 
 STATES = ("none", "queued", "running", "finished", "cancelled", "failed", "interrupted")
 CONTROLS = {"NumberInput", "Select", "MultiSelect", "SegmentedControl", "ActionIcon", "ColorSchemeToggle", "RadioGroup"}
@@ -213,6 +213,17 @@ class TestClusteringsPanel:
         six = replace(view, selection=(0, 1, 2, 0, 1, 2))
         assert len(clusterings_panel.panes(six, [{}] * 6, [None, 1, 1, 1, 1, 1])) == 6
 
+    def test_what_is_not_on_the_path_says_where_it_is_from(self, view: ResultView) -> None:
+        other = replace(view.path.records[0], level=BESIDE, moved=np.array([]))
+        path = BandwidthPath([*view.path.records, other, replace(other, sigma=math.inf)], view.path.ends.values())
+        both = replace(view, path=path, recommended=4)
+        assert clusterings_panel.holds(both, 3) == "from a spectral start"
+        assert clusterings_panel.holds(both, 4) == "best of 10 k-means starts"
+        assert clusterings_panel.role(both, 2) == "k-means end of the path"
+        rows = table_panel.rows(both, "all")
+        assert [(row["holds_text"], row["moved"]) for row in rows[3:]] == [("–", None)] * 2
+        assert table_panel.count_text(both, rows[3:]) == "0 of 3 values and the recommended one"
+
     def test_how_far_a_partition_holds(self, view: ResultView) -> None:
         assert clusterings_panel.holds(view, 2) == "holds for every larger σ"
         growing = replace(view, path=BandwidthPath(view.path.records), state="running")
@@ -237,7 +248,7 @@ class TestTable:
         assert [row["index"] for row in table_panel.rows(long, "long")] == [3, 7]
         assert [row["index"] for row in table_panel.rows(long, "newest")] == list(range(32, 40))
         assert len(table_panel.rows(long, "all")) == 40
-        assert table_panel.count_text(long, table_panel.rows(long, "long")) == "2 of 40"
+        assert table_panel.count_text(long, table_panel.rows(long, "long")) == "2 of 40 values"
         assert table_panel.default_filter(long) == "long"
         assert table_panel.default_filter(replace(long, state="running")) == "newest"
         assert table_panel.default_filter(view) == "all"

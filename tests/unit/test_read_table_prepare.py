@@ -20,6 +20,7 @@ def test_prepare_drop():
     assert points.y.tolist() == [0, 0, 1]
     assert points.class_names == ("u", "v")
     assert points.rows.tolist() == [0, 2, 4]
+    assert points.n_left_out == 2
     assert points.notes[:2] == ("1 row with missing values dropped.", "1 row without a class dropped.")
     assert points.notes[2].startswith("Column b holds "), "a column decides nearly alone"
     assert points.title == "t.csv"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from offgrid.kernels import RBF
 from offgrid.local_cost import LocalCost, reach, standard_error
 from offgrid.metrics import adjusted_rand_index, nearest_neighbour_cost, normalized_mutual_information
 from offgrid.path import partition_key
+from offgrid.recommendation import near_share
+from offgrid.recommendation_words import CHANCE, CLEAR, headline, percent
 from offgrid.spectral import embedding, spectral_labels
 from offgrid.weighted import weighted_kernel_kmeans
 
@@ -353,13 +356,66 @@ class TestResult:
         text = " ".join(found.why)
         assert all(sentence.endswith(".") for sentence in found.why)
         for words in (
-            f"The clustering at σ = {found.sigma:.4g} keeps near neighbours together",
-            f"of a row's {found.n_neighbours} nearest neighbours",
-            "Ordinary k-means, which needs no bandwidth, has",
+            f"The clustering at σ = {found.sigma:#.3g} separates",
+            f"of the {found.n_neighbours} rows most like a row",
+            f"The difference is {found.excess_of_kmeans:.1f} times its standard error; up to 1 we would call it chance",
             f"{found.n_seen} of the 9 values tried",
-            f"it places {len(found.runner_up.differs)} rows",
+            f"places {len(found.runner_up.differs)} rows",
         ):
             assert words in text
+
+    @pytest.mark.parametrize(("excess", "told"), [(1.4, "slight: 1.4 times"), (2.0, "clear: 2.0 times")])
+    def test_how_clear_it_is(self, found, excess, told):
+        both = f"{percent(found.cost)} of them, k-means {percent(found.kmeans.cost)}"
+        assert headline(found) == f"it separates the fewest near neighbours: {both}"
+        said = " ".join(replace(found, excess_of_kmeans=excess).verdict)
+        assert f"The difference is {told} its standard error; at 1 or less, k-means would be kept." in said
+
+    @pytest.mark.parametrize(("excess", "tied"), [(0.0, True), (1.0, True), (1.1, False)])
+    def test_a_runner_up_within_one_standard_error_is_a_tie(self, found, excess, tied):
+        second = replace(found.runner_up, candidate=found.candidates[-1], excess=excess)
+        other = replace(found, runner_up=second)
+        places = f"places {len(second.differs) / 1.5:.0f}% of the rows elsewhere."
+        tie = f"It is tied with σ = {found.candidates[-1].sigma:#.3g}, which {places}"
+        assert (tie in " ".join(other.verdict)) is tied
+        assert ("That is a tie." in " ".join(other.why)) is tied
+
+    def test_where_kmeans_is_kept_the_rule_is_told(self, found):
+        rival = found.candidates[found.index]
+        second = replace(found.runner_up, candidate=rival, excess=-0.7)
+        kept = replace(
+            found, sigma=math.inf, index=0, cost=found.kmeans.cost, excess_of_kmeans=0.7, lowest=rival,
+            runner_up=second, seen_to=math.inf,
+        )  # fmt: skip
+        assert headline(kept) == f"no bandwidth separates clearly fewer near neighbours than its {percent(kept.cost)}"
+        clear, tie, *_ = kept.verdict
+        assert clear == (
+            f"σ = {rival.sigma:#.3g} separates {percent(rival.cost)}, a difference of 0.7 times its standard error: up "
+            "to 1 counts as chance, and k-means is kept."
+        )
+        assert tie.startswith("That clustering places"), "it is named once"
+
+    def test_where_it_stays_the_same(self, found):
+        def last(**changes):
+            return replace(found, **changes).verdict[-1]
+
+        assert last(n_seen=1) == "The next values of σ give other clusterings."
+        assert last(n_seen=9) == "Every value of σ tried gives much the same clustering."
+        assert (
+            last(n_seen=3, seen_from=0.5, seen_to=2379.4) == "From σ = 0.500 to 2,379 the clustering is much the same."
+        )
+        assert last(n_seen=3, seen_from=12.0, seen_to=math.inf) == "From σ = 12.0 on the clustering is much the same."
+
+    def test_nothing_to_choose_is_not_explained(self):
+        same = recommended(np.zeros((6, 2)), 2)
+        assert (headline(same), same.verdict) == ("there is nothing to choose", ())
+
+    def test_another_clustering_is_counted_on_the_same_rows(self):
+        X = make_moons(400, noise=0.06, random_state=3)[0]
+        found = recommend_partition(X, 2, random_state=5, max_rows=250, n_bandwidths=4)
+        near = near_share(X, 2, random_state=5, max_rows=250)
+        for candidate in found.candidates:
+            assert near(candidate.labels) == pytest.approx(candidate.cost, abs=1e-15)
 
     def test_json(self, found):
         plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
@@ -374,4 +430,5 @@ class TestResult:
         assert told == [(done, 9) for done in range(1, 10)]
 
     def test_constants_are_what_is_documented(self):
-        assert (recommendation.N_BANDWIDTHS, recommendation.ERRORS, recommendation.MAX_ROWS) == (24, 1.0, 4000)
+        assert (recommendation.N_BANDWIDTHS, recommendation.N_INIT, recommendation.MAX_ROWS) == (24, 10, 4000)
+        assert (CHANCE, CLEAR) == (1.0, 2.0)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
 
 from callbacks.report import settings_in_words
+from layouts.views import ResultView
+from offgrid.comparison import Comparison, Tried
+from offgrid.path import BandwidthPath, PathRecord
 from services.points import DataSpec, load_points
 from services.report import Drawing, Report, Table, differences, plain, report_html
 from services.run_settings import RunSettings, SearchSettings
@@ -25,6 +29,11 @@ REPORT = Report(
     path=Drawing(EVIL, LIGHT, DARK, EVIL, EVIL),
     panes=[Drawing(EVIL, LIGHT, DARK, EVIL, EVIL)] * 2,
     flow=Drawing(EVIL, LIGHT, DARK, EVIL, "one\ntwo"),
+    why=EVIL,
+    reasons=[EVIL],
+    methods=Table([EVIL], [[EVIL]]),
+    profile=Table([EVIL], [[EVIL]]),
+    profile_note=EVIL,
     values=Table(["a", EVIL], [["1", EVIL], ["2", "b"]], marked=1),
     settings=[(EVIL, EVIL)],
     python=EVIL,
@@ -67,12 +76,27 @@ def test_differences_lead_from_one_tree_to_the_other() -> None:
     assert one == other
 
 
+def test_what_is_not_there_has_no_title() -> None:
+    bare = report_html(replace(REPORT, title="t", why="Why k-means", reasons=[], methods=None, profile=None), "")
+    for title in ("Why k-means", "Methods compared", "Profile"):
+        assert title not in bare
+
+
 def test_settings_name_all_that_decides(tmp_path: object) -> None:
     asked = RunSettings(DataSpec("builtin:iris"), SearchSettings(3, "dyadic", (1, 3), 2.5, max_steps=9, seed=4))
     points = load_points(asked.data, UploadStore(str(tmp_path)))
-    told = dict(settings_in_words(asked, points, "finished", 3.0))
+    found = [PathRecord(s, s, s, np.zeros(150, np.int32), np.empty(0, np.int64), 0.1, seconds=1.5) for s in (1.0, 2.0)]
+    view = ResultView(state="finished", path=BandwidthPath(found), recommended=0)
+    told = dict(settings_in_words(asked, points, view))
     assert told["Start partition"] == "random, 1 start, seed 4"
     assert told["Start of the search"] == "σ = 2.5"
     assert told["Depths"] == "1, 3; limiting check: none"
     assert told["Step budget"] == "9"
-    assert told["Rows"] == "150"
+    assert (told["Rows"], told["Scaling"]) == ("150", "not scaled")
+    assert told["Time of the search"] == "3.00 s"
+    assert told["Recommended clustering"] == "of the values on the path the one of lowest c-NNC"
+    own = Comparison("recommended", (Tried("k-means", np.inf, 0.2, None),), 0, found[0].labels, 1, None, 61.0)
+    told = dict(settings_in_words(asked, replace(points, n_given=178), replace(view, compared={"recommended": own})))
+    assert told["Rows"] == "150 of 178, 28 left out: missing values"
+    assert told["Time of the recommendation"] == "1 min 1 s"
+    assert told["Recommended clustering"].endswith("the best of 10 k-means starts; seed 4")

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from callbacks import code_tab, export_menu, flow_tab, kernel_tab, profile_tab, 
 from callbacks.state import store_of_path
 from layouts import ids
 from layouts.parts import DEFINITIONS, plain_text
+from layouts.profile_tab import as_text
 from layouts.views import ResultView
 from offgrid.errors import InputError
 from offgrid.path import BandwidthPath, PathRecord
+from offgrid.profile import profile_clusters
 from services.context import Services
 from services.jobs import execute
 from services.points import DataSpec
@@ -114,6 +117,15 @@ def test_the_report_has_the_run_s_numbers(services: Services) -> None:
         assert f"<td>{one.cnnc:.4f}</td>" in text
     assert text.count('class="figure"') == 1 + 2 + 1 + 1, "path, two clusterings, the labels, flow"
     assert "search.path_[2].labels" in text
+    own = services.compared(FLAME)["recommended"]
+    for sentence in (*own.notes, " ".join(own.verdict)):
+        assert escape(sentence) in text.replace('<span class="unbroken">k-means</span>', "k-means")
+    assert "<h2>Methods compared</h2>" in text
+    assert "<td>This path</td>" in text
+    points = services.points(FLAME.data)
+    profile = profile_clusters(points.X, own.labels)
+    for _, *row in as_text(profile, points.feature_names)[1]:
+        assert "".join(f"<td>{cell}</td>" for cell in row) in text
     for term in ("c-NNC", "NMI", "ARI", "Stability"):
         assert f"<dt>{term}</dt>" in text
         assert DEFINITIONS[term][:30] in text
