@@ -158,12 +158,12 @@ def test_missing_and_infinite_values_are_reported_and_the_choice_is_offered(open
     page.locator("#k").fill("2")
     press_run(page)
     await_finished(page)
-    expect(page.locator("#result-note")).to_contain_text("27 points")
+    expect(page.locator("#result-note")).to_contain_text("27 of 30 rows")
     page.locator("#missing").get_by_text("Fill with median").click()
     expect(page.locator("#run-note")).to_have_text("Settings differ from the result shown")
     press_run(page)
     await_finished(page)
-    expect(page.locator("#result-note")).to_contain_text("30 points")
+    expect(page.locator("#result-note")).to_contain_text("30 rows")
 
 
 def test_text_in_another_encoding_is_read_or_refused(open_page: Open, server: Server) -> None:
