@@ -180,6 +180,7 @@ def test_a_restarted_server_keeps_the_run(open_page: Open, own_server: Callable[
         "ERR_CONNECTION_REFUSED",
         "ERR_CONNECTION_RESET",
         "ERR_EMPTY_RESPONSE",
+        "ERR_CONTENT_LENGTH_MISMATCH",
         "Failed to fetch",
         "Callback failed",
     ]
