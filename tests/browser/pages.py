@@ -103,6 +103,10 @@ def wait_for(condition: Callable[[], bool], what: str, seconds: float = 60) -> N
         select.select([], [], [], 0.05)
 
 
+# What a browser says of a server that ends, between or amid its answers.
+SERVER_ENDS = ["ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_CONTENT_LENGTH_MISMATCH", "Failed to fetch"]
+
+
 @dataclass
 class Watch:
     """What a page said on its console, and whom it asked."""

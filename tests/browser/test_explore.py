@@ -14,7 +14,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import Open, Server, Watch, await_finished, await_values, press_run, run_id, stored, values_shown, wait_for
+from pages import (
+    SERVER_ENDS,
+    Open,
+    Server,
+    Watch,
+    await_finished,
+    await_values,
+    press_run,
+    run_id,
+    stored,
+    values_shown,
+    wait_for,
+)
 from playwright.sync_api import Download, Page, expect
 
 from offgrid import BandwidthSearch
@@ -176,14 +188,7 @@ def test_a_killed_job_is_noticed_and_resumed_to_the_same_path(open_page: Open, s
 
 def test_a_restarted_server_keeps_the_run(open_page: Open, own_server: Callable[..., Server], watch: Watch) -> None:
     server = own_server()
-    watch.allowed = [
-        "ERR_CONNECTION_REFUSED",
-        "ERR_CONNECTION_RESET",
-        "ERR_EMPTY_RESPONSE",
-        "ERR_CONTENT_LENGTH_MISMATCH",
-        "Failed to fetch",
-        "Callback failed",
-    ]
+    watch.allowed = [*SERVER_ENDS, "Callback failed"]
     page = open_page(D31_SHORT, at=server)
     run = press_run(page)
     await_values(page, 2)
