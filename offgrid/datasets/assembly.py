@@ -66,7 +66,8 @@ def _with_roles(
     name: str, columns: Sequence[Column], n_rows: int, label: str | None, numbered: bool
 ) -> tuple[list[Column], str | None, str]:
     """Give each column its role; return the label column and how it was found, empty where it was given."""
-    marked = [_ignored(column, numbered and i == 0, columns, n_rows) for i, column in enumerate(columns)]
+    several = sum(column.kind == "number" and not column.why for column in columns) > 1
+    marked = [_ignored(column, numbered and i == 0, several, n_rows) for i, column in enumerate(columns)]
     why = ""
     if label is None:
         open_columns = [column for column in marked if column.role != "ignored" or column.kind == "text"]
@@ -77,12 +78,11 @@ def _with_roles(
     return marked, label, why
 
 
-def _ignored(column: Column, may_count: bool, columns: Sequence[Column], n_rows: int) -> Column:
-    """Return the column, ignored with a reason where it should not be a feature."""
+def _ignored(column: Column, may_count: bool, several: bool, n_rows: int) -> Column:
+    """Return the column, ignored with a reason where it should not be a feature, of `several` columns of numbers."""
     if column.role == "ignored" or column.why:
         return replace(column, role="ignored")
-    numbers = [c for c in columns if c.kind == "number" and not c.why]
-    if len(numbers) > 1 and _numbers_rows(column, may_count, n_rows):
+    if several and _numbers_rows(column, may_count, n_rows):
         return replace(column, role="ignored", why=_NUMBERS_ROWS)
     return column
 

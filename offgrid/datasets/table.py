@@ -223,10 +223,14 @@ class Table:
 
     def column(self, name: str) -> Column:
         """Return a column by name."""
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise InputError(f"There is no column {name!r}: choose from {listed([c.name for c in self.columns])}.")
+        found = self._by_name.get(name)
+        if found is None:
+            raise InputError(f"There is no column {name!r}: choose from {listed(list(self._by_name))}.")
+        return found
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
 
     def head(self, n: int = 8) -> tuple[tuple[str, ...], ...]:
         """Return the first rows as text, for a preview; missing values are empty."""
