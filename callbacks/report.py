@@ -120,8 +120,8 @@ def _flow(view: ResultView, k: int) -> Drawing | None:
 
 
 def _values(view: ResultView) -> Table:
-    """Return the table of every value found, as the page has it."""
-    rows = table_panel.rows(view, "all")
+    """Return the table of every value, in the order of the page's table."""
+    rows = sorted(table_panel.rows(view, "all"), key=lambda row: row["sigma"])
     several, labelled = len(view.path.levels) > 1, view.has_labels
     head = ["", *(["Level"] if several else []), view.symbol, "Holds to", "Points moved here", "c-NNC"]
     head += [*(["NMI", "ARI"] if labelled else []), "Smallest cluster"]

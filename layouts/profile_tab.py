@@ -79,7 +79,7 @@ def as_text(profile: ClusterProfile, names: Sequence[str]) -> tuple[list[str], l
     """Return head and rows of the table, with the most telling columns."""
     shown = profile.telling[:ACROSS].tolist()
     head = ["Cluster", "Size", "Mean distance", "RMS distance"]
-    head += [f"{words.clip(names[j], _LONGEST)} ({100 * profile.separation[j]:.0f}% between)" for j in shown]
+    head += [f"{words.clip(names[j], _LONGEST)} ({100 * profile.separation[j]:.0f}% explained)" for j in shown]
     rows = [
         [
             str(int(cluster) + 1),
