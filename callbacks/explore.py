@@ -83,7 +83,7 @@ def page(services: Services, query: Mapping[str, str]) -> Component:
         selection=store_of_selection(view, chosen),
         max_upload_mb=services.settings.max_upload_mb,
         run=run_data,
-        shown=store_of_path(services, run),
+        shown=store_of_path(run),
     )
 
 

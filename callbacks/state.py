@@ -246,14 +246,14 @@ def store_of_selection(view: ResultView, chosen: Data) -> dict[str, Any]:
     return {**before, "indices": list(view.selection), "active": view.active}
 
 
-def store_of_path(services: Services, run: Run | None) -> dict[str, Any]:
+def store_of_path(run: Run | None) -> dict[str, Any]:
     """Return what `SHOWN` holds: enough for the browser to walk along the path."""
     if run is None:
         return {}
     return {
         "id": run.id,
         # what is recommended may come while others still compare
-        "version": f"{services.runs.version(run.id)}:{len(run.path)}",
+        "version": f"{run.version}:{len(run.path)}",
         "active": run.active,
         "sigmas": drawn_sigmas(run.path),
         "told": ANNOUNCED.get(run.state, ""),

@@ -98,7 +98,7 @@ def _register_following(app: Dash, services: Services) -> None:
         alert = GONE if run is None and run_id(run_data) else ""
         view = result_view(services, asked, run, chosen, Look(), alert)
         following = following_values(view, cancelling=run is not None and run.cancelling)
-        now = store_of_path(services, run)
+        now = store_of_path(run)
         if (shown or {}).get("version") == now.get("version"):
             return {**following, **dict.fromkeys(CHANGED, no_update)}
         selection = store_of_selection(view, chosen)

@@ -204,6 +204,7 @@ class RedisRunStore:
         last = now if shown == "running" else row["heartbeat"]
         return Run(
             id=row["id"],
+            version=_version(row, shown),
             key=row["key"],
             settings=RunSettings.from_dict(row["settings"]),
             state=shown,
@@ -222,10 +223,7 @@ class RedisRunStore:
     def version(self, run_id: str) -> str:
         """Return a short text that changes when anything to be drawn of the run does."""
         row, now = self._get(run_id)
-        if row is None:
-            return "gone"
-        parts = (row["id"], state_of(row, now), row["n_records"], row["epoch"], int(row["cancel"]), row["ends"])
-        return ":".join(str(part) for part in parts)
+        return "gone" if row is None else _version(row, state_of(row, now))
 
     def find_finished(self, key: str) -> str | None:
         """Return the id of the finished run with this key."""
@@ -434,3 +432,8 @@ class RedisRunStore:
             if sum(state.is_under_way_for(other, visitor, now) for other in others) >= most:
                 raise too_many(most)
         state.follow(row, visitor, now)
+
+
+def _version(row: Row, shown: str) -> str:
+    parts = (row["id"], shown, row["n_records"], row["epoch"], int(row["cancel"]), row["ends"])
+    return ":".join(str(part) for part in parts)

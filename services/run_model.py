@@ -58,6 +58,8 @@ class Run:
     Attributes
     ----------
     id : str
+    version : str
+        Changes when anything to be drawn of the run does; of the same moment as all the rest.
     key : str
         Hash of the data, the search settings and the version of the library.
     settings : RunSettings
@@ -83,6 +85,7 @@ class Run:
     """
 
     id: str
+    version: str
     key: str
     settings: RunSettings
     state: RunState

@@ -202,10 +202,7 @@ class RunStore:
     def version(self, run_id: str) -> str:
         """Return a short text that changes when anything to be drawn of the run does."""
         row = self._row(self._database.connection(), run_id)
-        if row is None:
-            return "gone"
-        parts = (row["id"], state_of(row, self._clock()), row["n_records"], row["epoch"], row["cancel"], row["ends"])
-        return ":".join(str(part) for part in parts)
+        return "gone" if row is None else _version(row, state_of(row, self._clock()))
 
     def find_finished(self, key: str) -> str | None:
         """Return the id of the finished run with this key."""
@@ -399,6 +396,7 @@ class RunStore:
         searching = 0.0 if row["started"] is None else last - row["started"]
         return Run(
             id=row["id"],
+            version=_version(row, state),
             key=row["key"],
             settings=RunSettings.from_dict(json.loads(row["settings"])),
             state=state,
@@ -430,6 +428,11 @@ class RunStore:
             return found
 
         return self._paths.path(row["id"], row["epoch"], row["n_records"], row["ends"], read)
+
+
+def _version(row: sqlite3.Row, state: str) -> str:
+    parts = (row["id"], state, row["n_records"], row["epoch"], row["cancel"], row["ends"])
+    return ":".join(str(part) for part in parts)
 
 
 def _pack_progress(progress: Progress | None) -> str | None:

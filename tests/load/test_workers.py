@@ -40,10 +40,10 @@ def hire(redis: RedisServer, services: Services, tmp_path: Path) -> Iterator[Cal
     hired: list[Process] = []
 
     def one() -> Process:
-        before = len(there(services))
+        before = set(there(services))
         hired.append(worker(redis, tmp_path / f"worker{len(hired)}"))
         hired[-1].start()
-        wait_for(lambda: len(there(services)) > before, f"the worker; its log: {hired[-1].log}")
+        wait_for(lambda: bool(set(there(services)) - before), f"the worker; its log: {hired[-1].log}")
         return hired[-1]
 
     yield one
@@ -99,10 +99,10 @@ def test_a_search_outlives_its_worker_and_redis_with_the_same_path(
     first = hire()
     run_id = begun(services)
     pid = shown(services, run_id).pid
-    hire()
     first.kill()
     kept = len(shown(services, run_id).path)
     assert 2 <= kept < STEPS
+    hire()
     wait_for(lambda: shown(services, run_id).pid not in (None, pid), "the other worker to take it up")
     assert len(shown(services, run_id).path) >= kept
     wait_for(lambda: len(shown(services, run_id).path) > kept, "another value")

@@ -292,7 +292,7 @@ def test_a_page_without_a_run_shows_nothing_of_another(services: Services) -> No
     assert state.run_id(run_data) == state.run_id({}) == ""
     assert state.shown_run(services, run_data) is None
     assert state.asked_in(run_data) == FLAME
-    assert state.store_of_path(services, None) == {}
+    assert state.store_of_path(None) == {}
 
 
 def test_panels_show_as_much_as_the_page_knows_of(services: Services) -> None:

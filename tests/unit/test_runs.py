@@ -239,9 +239,12 @@ def test_the_version_changes_with_what_is_to_be_drawn(store: RunStore) -> None:
     seen.append(store.version(run_id))
     store.cancel(run_id)
     seen.append(store.version(run_id))
+    before = shown(store, run_id)
     store.stop(run_id, owner, "cancelled")
     seen.append(store.version(run_id))
     assert len(set(seen)) == 5
+    assert before.version == seen[-2], "a run keeps the version that it was read with"
+    assert shown(store, run_id).version == seen[-1]
 
 
 def test_a_second_process_sees_a_path_that_grows(place: str, store: RunStore, clock: Clock) -> None:

@@ -43,7 +43,7 @@ def shown(
     run_id = services.request(asked)
     return {
         "run_data": {"id": run_id, "query": asked.to_query()},
-        "shown": store_of_path(services, services.runs.get(run_id)),
+        "shown": store_of_path(services.runs.get(run_id)),
         "chosen": {"indices": indices, "active": active, "auto": False},
         "scheme": "light",
         "narrow": False,
