@@ -1,4 +1,4 @@
-"""The HTML report: what the page shows, put into one file. Entry point: `report_file`."""
+"""The HTML report: what the page shows, put into one file. Entry points: `report_file`, `values`, `settings_in_words`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def report_file(services: Services, asked: RunSettings, run: Run, points: Points
         methods=_methods(view),
         profile=_profile(services, now),
         profile_note=profile_tab.explained(asked.data.scaling),
-        values=_values(view),
+        values=values(view),
         settings=settings_in_words(asked, points, view),
         python=f"# {about}\n{python}" if about and python else python,
         shell=shell,
@@ -119,7 +119,7 @@ def _flow(view: ResultView, k: int) -> Drawing | None:
     return _drawing("Flow between clusterings", draw, flow_tab.EXPLAINED, "\n".join(told))
 
 
-def _values(view: ResultView) -> Table:
+def values(view: ResultView) -> Table:
     """Return the table of every value, in the order of the page's table."""
     rows = sorted(table_panel.rows(view, "all"), key=lambda row: row["sigma"])
     several, labelled = len(view.path.levels) > 1, view.has_labels

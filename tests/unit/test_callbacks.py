@@ -295,6 +295,14 @@ def test_a_page_without_a_run_shows_nothing_of_another(services: Services) -> No
     assert state.store_of_path(None) == {}
 
 
+def test_what_is_shown_is_drawn_anew_when_the_run_or_what_stands_beside_it_changes(services: Services) -> None:
+    run = flame(services)
+    assert run.path.n_found > 1
+    shorter = replace(run, path=BandwidthPath(run.path.found[:-1]))
+    versions = {state.store_of_path(one)["version"] for one in (run, shorter, replace(run, version="later"))}
+    assert len(versions) == 3
+
+
 def test_panels_show_as_much_as_the_page_knows_of(services: Services) -> None:
     run_data = {"id": flame(services).id, "query": FLAME.to_query()}
     known = {"id": run_data["id"], "sigmas": [1.0, 2.0]}

@@ -9,10 +9,10 @@ from html import unescape
 
 import numpy as np
 
-from callbacks.report import settings_in_words
+from callbacks.report import settings_in_words, values
 from layouts.views import ResultView
 from offgrid.comparison import Comparison, Tried
-from offgrid.path import BandwidthPath, PathRecord
+from offgrid.path import BESIDE, BandwidthPath, PathRecord
 from services.points import DataSpec, load_points
 from services.report import Drawing, Report, Table, differences, plain, report_html
 from services.run_settings import RunSettings, SearchSettings
@@ -80,6 +80,17 @@ def test_what_is_not_there_has_no_title() -> None:
     bare = report_html(replace(REPORT, title="t", why="Why k-means", reasons=[], methods=None, profile=None), "")
     for title in ("Why k-means", "Methods compared", "Profile"):
         assert title not in bare
+
+
+def test_values_are_in_order_with_the_recommended_one_in_its_place() -> None:
+    labels = np.array([0, 1, 1], dtype=np.int32)
+    found = [PathRecord(s, s, s, labels, np.empty(0, np.int64), 0.1) for s in (1.0, 3.0)]
+    beside = replace(found[0], sigma=2.0, level=BESIDE)
+    view = ResultView(state="finished", path=BandwidthPath([*found, beside]), recommended=2, selection=(2,), active=2)
+    table = values(view)
+    assert [row[1] for row in table.rows] == ["1.00", "2.00", "3.00"]
+    assert [row[0] for row in table.rows] == ["", "A", ""]
+    assert table.marked == 1
 
 
 def test_settings_name_all_that_decides(tmp_path: object) -> None:
