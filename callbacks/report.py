@@ -1,4 +1,7 @@
-"""The HTML report: what the page shows, put into one file. Entry points: `report_file`, `values`, `settings_in_words`."""
+"""The HTML report: what the page shows, put into one file.
+
+Entry points: `report_file`, `values`, `settings_in_words`.
+"""
 
 from __future__ import annotations
 

@@ -95,6 +95,18 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(
     assert_nothing_lost(page, server)
 
 
+def test_a_refused_file_leaves_the_one_before_in_use(open_page: Open) -> None:
+    page = open_page()
+    send(page, "good.csv", ("a,b\n" + "\n".join(f"{i},{i * i % 11}" for i in range(30))).encode())
+    expect(page.locator("#upload-report")).to_contain_text("30 rows")
+    send(page, "words.csv", b"name,colour\nann,red\nbob,blue\n")
+    expect(page.locator("#upload-report .report-error")).to_contain_text("good.csv stays loaded.")
+    expect(page.locator("#upload-label")).to_have_text("good.csv")
+    press_run(page)
+    expect(page.locator("#result-title")).to_have_text("good.csv")
+    await_finished(page)
+
+
 def test_an_array_of_objects_is_refused_and_not_loaded(open_page: Open, server: Server, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     page = open_page()
