@@ -7,6 +7,7 @@ asked for lately, n int32 each.
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 import time
 import zlib
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from offgrid.comparison import Comparison
 from services.database import Database
+from services.disk import is_full
 
 KEPT = 64
 
@@ -110,5 +112,11 @@ class ComparisonStore(Comparisons):
             db.execute("INSERT OR REPLACE INTO comparisons VALUES (?, ?, ?, ?)", (key, now, now, packed))
 
     def _read(self, key: str) -> bytes | None:
-        row = self._database.connection().execute("SELECT value FROM comparisons WHERE key = ?", (key,)).fetchone()
+        try:
+            db = self._database.connection()
+        except sqlite3.OperationalError as error:
+            if is_full(error):  # it can't even be opened, but what else there is can be shown
+                return None
+            raise
+        row = db.execute("SELECT value FROM comparisons WHERE key = ?", (key,)).fetchone()
         return None if row is None else bytes(row["value"])

@@ -34,7 +34,7 @@ class Database:
     file : Path
         Made when first needed, with its folder, and again when it is gone.
     schema : str
-        Statements that may be carried out again and again.
+        Statements that are carried out once, when the file is made.
     version : int
         Changes with the schema.
     """
@@ -93,14 +93,20 @@ class Database:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._file, timeout=BUSY_TIMEOUT, isolation_level=None)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.row_factory = sqlite3.Row
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version != self._version and connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-            connection.close()
             raise _OtherVersion
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.executescript(self._schema)
-        connection.execute(f"PRAGMA user_version = {self._version}")
-        return connection
+        if version != self._version:  # else nothing is written, so that a full disk can still be read
+            connection.executescript(f"BEGIN; {self._schema}; PRAGMA user_version = {self._version}; COMMIT")

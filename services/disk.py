@@ -12,12 +12,13 @@ from pathlib import Path
 
 FULL = "the server's disk is full. Whoever runs the server has to make room; what was found before is kept."
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_ROOM_IN_SQLITE = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")  # of a file, of its index in shared memory
 
 
 def is_full(error: BaseException) -> bool:
     """Whether an error says that there is no room left."""
     if isinstance(error, sqlite3.OperationalError):
-        return "full" in str(error)
+        return getattr(error, "sqlite_errorname", None) in NO_ROOM_IN_SQLITE
     return isinstance(error, OSError) and error.errno in NO_ROOM
 
 

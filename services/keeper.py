@@ -80,12 +80,16 @@ class Keeper:
             self._thread.join()
 
     def _keep(self) -> None:
+        failure = ""
         try:
             while not self._stop.wait(PACE) and self._lives():
                 try:
                     self.look()
-                except Exception:
-                    logger.warning("the keeper's round failed", exc_info=True)
+                    failure = ""
+                except Exception as error:
+                    if repr(error) != failure:  # told once: the log may lie on the disk that is full
+                        logger.warning("the keeper's round failed", exc_info=True)
+                    failure = repr(error)
         finally:
             self._lock.release()
 
