@@ -169,6 +169,38 @@
         }
     }
 
+    /* Figures wait here, one for each place, and are drawn one after the other: keys and clicks come in between. */
+    const undrawn = new Map();
+    const filled = new Set();
+    let drawing = false;
+
+    function draw(place, graph) {
+        if (document.getElementById(graph.props.id)) {
+            window.dash_clientside.set_props(graph.props.id, {figure: graph.props.figure});
+        } else if (document.getElementById(`pane-${place}-frame`)) {
+            window.dash_clientside.set_props(`pane-${place}-frame`, {children: graph});
+            filled.add(place);
+        }
+    }
+
+    function painted() {
+        return new Promise((resolve) => window.requestAnimationFrame(() => window.setTimeout(resolve, 0)));
+    }
+
+    async function drawAll() {
+        drawing = true;
+        try {
+            while (undrawn.size) {
+                const [place, graph] = undrawn.entries().next().value;
+                undrawn.delete(place);
+                draw(place, graph);
+                await painted();
+            }
+        } finally {
+            drawing = false;
+        }
+    }
+
     window.dash_clientside = Object.assign({}, window.dash_clientside);
     window.dash_clientside.offgrid = Object.assign({}, window.dash_clientside.offgrid, {
         copied,
@@ -188,6 +220,19 @@
                 };
                 window.requestAnimationFrame(look);
             });
+        },
+
+        drawPanes({shown, changed}) {
+            const late = [...undrawn].filter(([place]) => !changed.some(([other]) => other === place));
+            undrawn.clear();
+            [...changed, ...late].filter(([place]) => shown.includes(place)).forEach((one) => undrawn.set(...one));
+            [...filled].filter((place) => !shown.includes(place)).forEach((place) => {
+                filled.delete(place);
+                window.dash_clientside.set_props(`pane-${place}-frame`, {children: null});
+            });
+            if (!drawing) {
+                drawAll();
+            }
         },
 
         selectOnPath(click, box, selection, shown) {

@@ -48,8 +48,8 @@ def main() -> None:
 
         def answer_panes() -> str:
             how = clusterings_panel.Drawing(("column:0", "column:1"))
-            panes = clusterings_panel.drawn_panes(services, view(), ASKED, how)
-            return json.dumps(panes, default=lambda part: part.to_plotly_json())
+            panes = clusterings_panel.drawn_panes(services, view(), ASKED, how, {})
+            return json.dumps([panes.written, panes.changed], default=lambda part: part.to_plotly_json())
 
         def answer_path() -> str:
             return json.dumps(drawn_path(view()))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, no_update
+import numpy as np
+from dash import ClientsideFunction, Dash, Input, Output, State
 from dash.development.base_component import Component
+from dash.exceptions import PreventUpdate
 
 from callbacks.state import Data, Look, asked_in, drawn_run, known_points, result_view, run_id
 from figures import words
@@ -16,7 +19,7 @@ from figures.cluster_means import means_figure
 from figures.clustering import SAMPLE_FROM, clustering_figure, matched_clusterings, matched_truth
 from figures.theme import Scheme
 from layouts import clusterings_panel, ids
-from layouts.clusterings_panel import AxesView
+from layouts.clusterings_panel import AxesView, Written
 from layouts.views import ResultView
 from offgrid.datasets.model import Points
 from services import projection
@@ -38,10 +41,18 @@ def register(app: Dash, services: Services) -> None:
 
 
 def _register_panes(app: Dash, services: Services) -> None:
-    """Draw the panes, after the path."""
+    """Draw the panes, after the path, and of those only what has changed."""
 
     @app.callback(
-        output={"panes": Output(ids.CLUSTERINGS, "children"), "store": Output(ids.PANES, "data")},
+        output={
+            "hidden": [Output(ids.pane(place), "hidden") for place in clusterings_panel.PLACES],
+            "heads": [Output(ids.pane(place, "-head"), "children") for place in clusterings_panel.PLACES],
+            "feet": [Output(ids.pane(place, "-foot"), "children") for place in clusterings_panel.PLACES],
+            "full": Output(ids.INVITATION, "hidden"),
+            "invitation": Output(ids.INVITATION_WORDS, "children"),
+            "figures": Output(ids.FIGURES, "data"),
+            "store": Output(ids.PANES, "data"),
+        },
         inputs={
             "shown": Input(ids.SHOWN, "data"),
             "chosen": Input(ids.SELECTION, "data"),
@@ -66,10 +77,21 @@ def _register_panes(app: Dash, services: Services) -> None:
         view = result_view(services, asked, run, chosen, Look.of(scheme, narrow=False))
         wanted = signature(view, run_data, how)
         if not is_due(drawn, wanted, view, chosen):
-            return {"panes": no_update, "store": no_update}
-        panes = drawn_panes(services, view, asked, Drawing.of(how))
-        return {"panes": panes, "store": {"signature": wanted, "at": time.time()}}
+            raise PreventUpdate
+        before = drawn["figures"] if drawn else {}
+        panes = drawn_panes(services, view, asked, Drawing.of(how), before)
+        parts = [panes.written.get(place) for place in clusterings_panel.PLACES]
+        return {
+            "hidden": [part is None for part in parts],
+            "heads": [[] if part is None else part.head for part in parts],
+            "feet": [[] if part is None else part.foot for part in parts],
+            "full": not clusterings_panel.has_room(panes.written),
+            "invitation": clusterings_panel.invitation(view),
+            "figures": {"shown": [*panes.written], "changed": panes.changed},
+            "store": {"signature": wanted, "at": time.time(), "figures": panes.digests},
+        }
 
+    app.clientside_callback(ClientsideFunction("offgrid", "drawPanes"), Input(ids.FIGURES, "data"))
     app.clientside_callback(
         ClientsideFunction("offgrid", "awaitPath"),
         Output(ids.DRAWN, "data"),
@@ -181,28 +203,52 @@ def unscaled(services: Services, asked: RunSettings | None) -> Points | None:
     return None if asked is None else known_points(services, replace(asked, data=replace(asked.data, scaling="none")))
 
 
-def framed_panes(view: ResultView) -> list[Component]:
-    """Return the panes with empty frames, for a page that draws its path first."""
-    count = len(view.selection)
-    return clusterings_panel.panes(view, [None] * count, [None] * count)
+@dataclass(frozen=True)
+class Panes:
+    """What the panes show: their words by place, a digest of each figure, and the graphs that are not drawn yet."""
+
+    written: Mapping[int, Written]
+    digests: Mapping[str, str]
+    changed: Sequence[tuple[int, Component]]
 
 
-def drawn_panes(services: Services, view: ResultView, asked: RunSettings | None, how: Drawing) -> list[Component]:
-    """Return one pane for each selected clustering, the labels first where they are wanted."""
+def drawn_panes(
+    services: Services, view: ResultView, asked: RunSettings | None, how: Drawing, before: Mapping[str, str]
+) -> Panes:
+    """Return one pane for each selected clustering, and one for the labels where they are wanted.
+
+    A figure is made only where its digest is not what it was `before`; the active clustering's comes first.
+    """
     points = known_points(services, asked)
     if points is None or asked is None:
-        return clusterings_panel.panes(view, [], [])
+        return Panes({}, {}, [])
     k = asked.search.n_clusters
-    draw = painter(services, points, unscaled(services, asked) if how.means else None, how.axes, view.scheme)
     clusterings = matched_clusterings(view.path, view.selection, k)
-    figures = [draw(drawn.labels, k, moved=drawn.moved) for drawn in clusterings]
-    labels = None
+    shown: dict[int, dict[str, Any]] = {}
     if how.truth and points.y is not None:
         reference = clusterings[0].labels if clusterings else points.y
         truth, names = matched_truth(reference, points.y, points.class_names)
-        labels = draw(truth, len(names), class_names=names)
-    counts = [drawn.n_moved for drawn in clusterings]
-    return clusterings_panel.panes(view, figures, counts, truth=labels, ringed=not how.means)
+        shown[clusterings_panel.TRUTH_PLACE] = {"labels": truth, "k": len(names), "class_names": names}
+    for place, one in enumerate(clusterings):
+        shown[place] = {"labels": one.labels, "k": k, "moved": one.moved}
+    digests = {str(place): digest(asked, how, view.scheme, what) for place, what in shown.items()}
+    draw = painter(services, points, unscaled(services, asked) if how.means else None, how.axes, view.scheme)
+    due = [place for place in shown if before.get(str(place)) != digests[str(place)]]
+    due.sort(key=lambda place: place >= len(view.selection) or view.selection[place] != view.active)
+    counts = [one.n_moved for one in clusterings]
+    return Panes(
+        clusterings_panel.written(view, counts, truth=clusterings_panel.TRUTH_PLACE in shown, ringed=not how.means),
+        digests,
+        [(place, clusterings_panel.graph(place, draw(**shown[place]))) for place in due],
+    )
+
+
+def digest(asked: RunSettings, how: Drawing, scheme: Scheme, what: Mapping[str, Any]) -> str:
+    """Return a text that tells apart what a figure is drawn from."""
+    made = blake2b(repr((asked.data, how.axes, how.means, scheme, sorted(what))).encode(), digest_size=16)
+    for value in what.values():
+        made.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+    return made.hexdigest()
 
 
 def painter(

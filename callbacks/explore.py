@@ -11,7 +11,7 @@ from dash import ClientsideFunction, Dash, Input, Output
 from dash.development.base_component import Component
 from flask import has_request_context, request
 
-from callbacks.clusterings_panel import axes_view, framed_panes
+from callbacks.clusterings_panel import axes_view
 from callbacks.fields import data_cards, settings_view
 from callbacks.path_panel import drawn_path
 from callbacks.state import (
@@ -77,7 +77,6 @@ def page(services: Services, query: Mapping[str, str]) -> Component:
         data_cards(),
         view,
         path_figure=drawn_path(view),
-        panes=framed_panes(view),
         axes=axes,
         tab=query.get("tab", ""),
         selection=store_of_selection(view, chosen),

@@ -196,7 +196,7 @@ def _upload_fields(upload: Upload, spec: DataSpec) -> dict[str, Any]:
         "data": spec.source,
         "columns": table.numeric,
         "chosen_columns": spec.columns or tuple(name for name in table.features if name != label),
-        "label_options": table.labelling,
+        "label_options": table.labelling if label in (None, *table.labelling) else (*table.labelling, label),
         "label": label,
         "has_missing": table.report.n_missing > 0 or table.report.n_incomplete > 0,
         "upload": upload_view(upload.id, upload.filename, table),

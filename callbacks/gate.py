@@ -96,7 +96,9 @@ _VALUES: dict[tuple[str, str], Check] = {
     (ids.CARRY_OUT, "data"): maybe(record("id", id=text)),
     (ids.SHOWN, "data"): maybe(record("id", "sigmas", id=text, version=text, sigmas=many(maybe(finite)))),
     (ids.SELECTION, "data"): maybe(record(indices=many(number), active=maybe(number), auto=flag)),
-    (ids.PANES, "data"): maybe(record("signature", "at", signature=text, at=number)),
+    (ids.PANES, "data"): maybe(
+        record("signature", "at", "figures", signature=text, at=number, figures=named(text))
+    ),
     (ids.UPLOADED, "data"): maybe(record("id", id=text, name=text)),
     (ids.UPLOAD, "contents"): _TEXT,
     # a file system may hold names that are no proper text; the store of uploads makes one of them

@@ -1,11 +1,12 @@
 """The clusterings at the selected bandwidths, up to six.
 
-Entry points: `panel`, and what callbacks write into it: `panes`, and the fields of an `AxesView`.
+Entry points: `panel` with `panes`, what callbacks write into these (`written`, `graph`, `invitation`), and the fields
+of an `AxesView`. All panes are on the page from the start: a graph that stays is drawn anew, not made anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from layouts.views import ResultView
 from offgrid.path import BESIDE
 
 TRUTH_PLACE = 6
+PLACES = (TRUTH_PLACE, 0, 1, 2, 3, 4, 5)  # in the order of the page
 MEANS_NOTE = "the mean image of each cluster; the bar is its size beside the largest"
 GRAPH_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "showTips": False, "responsive": True}
 
@@ -45,8 +47,8 @@ class AxesView:
         return MEANS_NOTE if drawing == "means" else self.note
 
 
-def panel(view: ResultView, axes: AxesView, content: list[Component]) -> Component:
-    """Return the section; `content` comes from `panes`."""
+def panel(view: ResultView, axes: AxesView) -> Component:
+    """Return the section."""
     return html.Section(
         className="section",
         children=[
@@ -91,7 +93,7 @@ def panel(view: ResultView, axes: AxesView, content: list[Component]) -> Compone
                 ),
             ),
             html.Div(
-                content,
+                panes(view),
                 id=ids.CLUSTERINGS,
                 className="panes",
                 tabIndex=0,
@@ -102,70 +104,93 @@ def panel(view: ResultView, axes: AxesView, content: list[Component]) -> Compone
     )
 
 
-def panes(
-    view: ResultView, figures: Sequence[Any], moved: Sequence[int | None], *, truth: Any = None, ringed: bool = True
-) -> list[Component]:
-    """Return one pane for each selected value, and one that says how to fill it while there is room in the row.
+@dataclass(frozen=True)
+class Written:
+    """What is written around a figure: `head` above it, `foot` beneath."""
 
-    `figures` and `moved` (points moved since the pane before, None for the first) follow `view.selection`; `truth` is
-    the figure of the labels, drawn first where it is wanted. A figure that is None leaves its frame empty. `ringed`
-    says whether figures ring the points that moved.
+    head: Sequence[Component]
+    foot: Component
+
+
+def panes(view: ResultView) -> list[Component]:
+    """Return all panes for a page that draws its path first: those of the selected values have empty frames."""
+    parts = written(view, [None] * len(view.selection))
+    slots = [_slot(place, parts.get(place)) for place in PLACES]
+    said = html.P(invitation(view), id=ids.INVITATION_WORDS, className="pane-empty-words")
+    return [*slots, html.Div(said, id=ids.INVITATION, className="pane", hidden=not has_room(parts))]
+
+
+def written(
+    view: ResultView, moved: Sequence[int | None], *, truth: bool = False, ringed: bool = True
+) -> dict[int, Written]:
+    """Return the words of each pane that is shown, by its place.
+
+    `moved` (points moved since the pane before, None for the first) follows `view.selection`; `truth` asks for the pane
+    of the labels, and `ringed` says whether figures ring the points that moved.
     """
-    captions = [caption(place, count, ringed=ringed) for place, count in enumerate(moved)]
-    drawn = [_pane(view, place, figure, captions[place]) for place, figure in enumerate(figures)]
-    if truth is not None:
-        drawn.insert(0, _truth_pane(truth))
-    if len(drawn) < 3:
-        drawn.append(_empty_pane(bool(len(view.path))))
-    return drawn
+    parts = {
+        place: Written(_head(view, place), html.Div(caption(place, count, ringed=ringed), className="pane-caption"))
+        for place, count in enumerate(moved)
+    }
+    return {TRUTH_PLACE: _TRUTH, **parts} if truth else parts
 
 
-def _pane(view: ResultView, place: int, figure: Any, told: str) -> Component:
+def graph(place: int, figure: Any) -> Component:
+    """Return the graph that goes into a pane's frame."""
+    return dcc.Graph(id=ids.pane(place, "-graph"), figure=figure, config=GRAPH_CONFIG, className="pane-graph")
+
+
+def has_room(parts: Mapping[int, Written]) -> bool:
+    """Whether a row has room for one more pane, so that how to fill it is worth saying."""
+    return len(parts) < 3
+
+
+def invitation(view: ResultView) -> list[Component]:
+    """Return the words that say how the next pane is filled."""
+    told = ["The first clustering appears here", "as soon as it is found."]
+    if len(view.path):
+        told = ["Click a value on the path,", "or walk with the arrow keys,", "to see its clustering here."]
+    return [html.Span(line) for line in told]
+
+
+def _slot(place: int, parts: Written | None) -> Component:
+    """Return a pane, hidden where it has nothing to show. It stays on the page, so that its graph need not go."""
+    return html.Div(
+        id=ids.pane(place),
+        className="pane",
+        hidden=parts is None,
+        children=[
+            html.Div(None if parts is None else parts.head, id=ids.pane(place, "-head"), className="pane-head"),
+            html.Div(id=ids.pane(place, "-frame"), className="pane-frame"),
+            html.Div(None if parts is None else parts.foot, id=ids.pane(place, "-foot")),
+        ],
+    )
+
+
+def _head(view: ResultView, place: int) -> list[Component]:
     index = view.selection[place]
     record = view.path.records[index]
     accent = index == view.recommended
-    return html.Div(
-        className="pane",
-        children=[
-            html.H3(
-                className="pane-title",
-                children=[
-                    letter(place, accent=accent),
-                    html.Span(words.bandwidth(record.sigma, view.symbol)),
-                    html.Span(role(view, index), className="pane-role pane-role-accent" if accent else "pane-role"),
-                ],
-            ),
-            html.Div([html.Span(text) for text in measures(view, index)], className="pane-measures"),
-            _graph(place, figure),
-            html.Div(told, className="pane-caption"),
-        ],
-    )
+    return [
+        html.H3(
+            className="pane-title",
+            children=[
+                letter(place, accent=accent),
+                html.Span(words.bandwidth(record.sigma, view.symbol)),
+                html.Span(role(view, index), className="pane-role pane-role-accent" if accent else "pane-role"),
+            ],
+        ),
+        html.Div([html.Span(text) for text in measures(view, index)], className="pane-measures"),
+    ]
 
 
-def _truth_pane(figure: Any) -> Component:
-    return html.Div(
-        className="pane",
-        children=[
-            html.H3(html.Span("Ground truth"), className="pane-title"),
-            html.Div(html.Span("the labels that came with the data"), className="pane-measures"),
-            _graph(TRUTH_PLACE, figure),
-            html.Div("Each class in the colour of its nearest cluster", className="pane-caption"),
-        ],
-    )
-
-
-def _graph(place: int, figure: Any) -> Component:
-    """Return the frame with its graph, or without one where there is no figure yet."""
-    graph = dcc.Graph(id=ids.clustering_graph(place), figure=figure, config=GRAPH_CONFIG, className="pane-graph")
-    return html.Div(None if figure is None else graph, className="pane-frame")
-
-
-def _empty_pane(has_values: bool) -> Component:
-    told = ["The first clustering appears here", "as soon as it is found."]
-    if has_values:
-        told = ["Click a value on the path,", "or walk with the arrow keys,", "to see its clustering here."]
-    lines = [html.Span(line) for line in told]
-    return html.Div(html.P(lines, className="pane-empty-words"), className="pane")
+_TRUTH = Written(
+    [
+        html.H3(html.Span("Ground truth"), className="pane-title"),
+        html.Div(html.Span("the labels that came with the data"), className="pane-measures"),
+    ],
+    html.Div("Each class in the colour of its nearest cluster", className="pane-caption"),
+)
 
 
 def role(view: ResultView, index: int) -> str:

@@ -38,7 +38,6 @@ def page(
     result: ResultView,
     *,
     path_figure: Any,
-    panes: list[Component],
     axes: AxesView,
     selection: dict[str, Any],
     run: dict[str, Any] | None = None,
@@ -46,7 +45,7 @@ def page(
     tab: str = tabs.FIRST,
     max_upload_mb: float = 50,
 ) -> Component:
-    """Return the page. `panes` comes from `clusterings_panel.panes`, `path_figure` from `figures.path`.
+    """Return the page. `path_figure` comes from `figures.path`.
 
     `selection`, `run` and `shown` are what the stores of these names hold; `tab` is the open one.
     """
@@ -63,7 +62,7 @@ def page(
                     html.H1("Explore bandwidths", className="visually-hidden"),
                     summary.head(result),
                     path_panel.panel(result, path_figure),
-                    clusterings_panel.panel(result, axes, panes),
+                    clusterings_panel.panel(result, axes),
                     tabs.panel([table_panel.tab(result), *(module.tab() for module in _TABS)], tab),
                 ],
             ),
@@ -89,6 +88,7 @@ def _state(
         dcc.Store(id=ids.SHOWN, data=shown or {}),
         dcc.Store(id=ids.DRAWN, data=False),
         dcc.Store(id=ids.PANES, data={}),
+        dcc.Store(id=ids.FIGURES, data={"shown": [], "changed": []}),
         dcc.Store(id=ids.ADDRESS, data=""),
         dcc.Store(id=ids.SELECTION, data=selection),
         *[dcc.Store(id=wanted, data="") for wanted in tabs.WANTED],

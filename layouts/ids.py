@@ -5,6 +5,8 @@ Ids are grouped as the page is read: shell, state, settings, result. Each says w
 
 from __future__ import annotations
 
+from typing import Literal
+
 # Shell ---------------------------------------------------------------------------------------------------------------
 PROVIDER = "provider"  # MantineProvider; forceColorScheme
 THEME_TOGGLE = "theme-toggle"  # ColorSchemeToggle
@@ -26,7 +28,8 @@ CARRY_OUT = "carry-out"  # Store: {"id": ..., "nonce": ...}; a change has the ru
 DONE = "done"  # Store: written when the background callback returns
 TICK = "tick"  # Store: anything that changes whenever the run shown may have changed
 SHOWN = "shown"  # Store: {"id", "version", "active", "sigmas", "told"} of the path that is drawn
-PANES = "panes"  # Store: {"signature": ..., "at": ...} of the clusterings that are drawn
+PANES = "panes"  # Store: {"signature": ..., "at": ..., "figures": {place: digest}} of the clusterings that are drawn
+FIGURES = "figures"  # Store: {"shown": [place, ...], "changed": [[place, graph], ...]}, drawn one after the other
 DRAWN = "drawn"  # Store: true once the browser has drawn the path; the clusterings come after it
 ADDRESS = "address"  # Store: the address of what is shown, without the host
 SELECTION = "selection"  # Store: {"indices": [...], "active": i or None, "auto": whether nobody chose it}
@@ -119,7 +122,9 @@ PATH_GRAPH = "path-graph"  # Graph; figure, clickData, selectedData (customdata 
 
 # Result: clusterings -------------------------------------------------------------------------------------------------
 CLUSTERINGS_NOTE = "clusterings-note"  # children: "PCA of 13 columns, 55% of the variance", sample, or None
-CLUSTERINGS = "clusterings"  # children: panes
+CLUSTERINGS = "clusterings"
+INVITATION = "pane-invitation"  # hidden once there are three panes
+INVITATION_WORDS = "pane-invitation-words"  # children: how to fill the next pane
 TRUTH_FIELD = "truth-field"  # wrapper of TRUTH; hidden where there are no labels
 TRUTH = "truth"  # SegmentedControl "clusters" or "truth"
 DRAWING_FIELD = "drawing-field"  # wrapper of DRAWING; hidden where no row is an image
@@ -196,9 +201,13 @@ def rerun_part(part: str, line: str) -> dict[str, str]:
     return {"type": f"rerun-{part}", "line": line}
 
 
-def clustering_graph(place: int) -> dict[str, object]:
-    """Return the id of the graph in pane `place` (0 to 5; "truth" sits in place 6)."""
-    return {"type": "clustering-graph", "place": place}
+def pane(place: int, part: Literal["", "-head", "-frame", "-graph", "-foot"] = "") -> str:
+    """Return the id of pane `place` (0 to 5; the ground truth sits in place 6), or of a part of it.
+
+    "-head" (heading and measures), "-frame" and "-foot" (the caption) are always there; "-graph", in the frame, while
+    the pane shows something.
+    """
+    return f"pane-{place}{part}"
 
 
 def tab_graph(tab: str) -> dict[str, object]:

@@ -80,6 +80,14 @@ class Column:
         """True for a column of whole numbers."""
         return self.kind == "number" and bool(np.all(self.distinct == np.floor(self.distinct)))
 
+    @property
+    def tells_classes(self) -> bool:
+        """True for words that recur, and whole numbers that recur as often as not; other numbers measure something."""
+        present = len(self.values) - self.n_missing
+        if self.kind == "other" or not 2 <= len(self.distinct) < present:
+            return False
+        return self.kind != "number" or (self.integers and 2 * len(self.distinct) <= present)
+
     def cells(self) -> list[Any]:
         """Return all values, numbers as such, "" where one is missing."""
         if self.kind != "number":
@@ -218,8 +226,8 @@ class Table:
 
     @property
     def labelling(self) -> tuple[str, ...]:
-        """Names of the columns that can be labels: two classes at least, and fewer classes than rows."""
-        return tuple(c.name for c in self.columns if not _label_trouble(c, c.values[~c.missing]))
+        """Names of the columns worth offering as labels, though any with two classes or more can be."""
+        return tuple(column.name for column in self.columns if column.tells_classes)
 
     def column(self, name: str) -> Column:
         """Return a column by name."""

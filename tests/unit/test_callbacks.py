@@ -6,6 +6,7 @@ import base64
 import csv
 import io
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,16 @@ def test_an_upload_proposes_what_suits_it(services: Services) -> None:
     assert settings_view(services, asked) == view
 
 
+def test_a_label_that_an_address_asks_for_is_among_those_to_choose_from(services: Services) -> None:
+    rows = b"".join(b"%d,%.1f,%s\n" % (i, i % 4 / 2, b"ab"[i % 2 : i % 2 + 1]) for i in range(40))
+    upload = services.uploads.save("table.csv", b"width,half,kind\n" + rows)
+    source = f"upload:{upload.id}"
+    assert list(proposed_view(services, source).label_options) == ["kind"]
+    asked = RunSettings(DataSpec(source, label="half"), SearchSettings(4))
+    view = settings_view(services, asked)
+    assert (view.label, list(view.label_options)) == ("half", ["kind", "half"])
+
+
 def test_a_built_in_set_proposes_its_own(services: Services) -> None:
     view = proposed_view(services, "builtin:wine")
     assert (view.k, view.scaling, view.upload) == (3, "unit", None)
@@ -270,7 +281,7 @@ def test_the_view_of_data_that_are_gone_still_has_its_path(services: Services) -
     assert view.title == "The data are not kept any more"
     assert len(view.path) == len(flame(services).path)
     assert drawn_path(view)["data"]
-    assert clusterings_panel.drawn_panes(services, view, lost, Drawing(("column:0", "column:1")))
+    assert clusterings_panel.drawn_panes(services, view, lost, Drawing(("column:0", "column:1")), {}).written == {}
 
 
 def test_panes_are_redrawn_only_when_something_in_them_differs(services: Services) -> None:
@@ -285,6 +296,30 @@ def test_panes_are_redrawn_only_when_something_in_them_differs(services: Service
     now = {"signature": "", "at": clusterings_panel.time.time()}
     assert not clusterings_panel.is_due(now, wanted, running, {"auto": True})
     assert clusterings_panel.is_due(now, wanted, running, {"auto": False}), "what a person chose is drawn at once"
+
+
+def test_only_figures_that_differ_are_sent_and_the_active_one_comes_first(services: Services) -> None:
+    along, scheme = ("column:0", "column:1"), WIDE
+
+    def panes(selection: Sequence[int], before: Mapping[str, str], **how: bool) -> clusterings_panel.Panes:
+        chosen = {"indices": [*selection], "active": selection[-1], "auto": False}
+        view = state.result_view(services, FLAME, flame(services), chosen, scheme)
+        return clusterings_panel.drawn_panes(services, view, FLAME, Drawing(along, **how), before)
+
+    def changed(found: clusterings_panel.Panes) -> list[int]:
+        return [place for place, _ in found.changed]
+
+    first = panes([0, 1, 3], {})
+    assert changed(first) == [2, 0, 1]
+    assert changed(panes([0, 1, 3], first.digests)) == []
+    walked = panes([0, 1, 4], first.digests)
+    assert changed(walked) == [2]
+    assert changed(panes([0, 1, 3], walked.digests)) == [2]
+    assert changed(panes([0, 1, 3], first.digests, truth=True)) == [6]
+    assert changed(panes([0, 1], first.digests)) == []
+    assert [*panes([0, 1], first.digests).written] == [0, 1]
+    scheme = state.Look("dark")
+    assert changed(panes([0, 1, 3], first.digests)) == [2, 0, 1]
 
 
 def test_a_page_without_a_run_shows_nothing_of_another(services: Services) -> None:

@@ -64,7 +64,6 @@ UPLOAD = UploadView("x", "a<script>.csv", ["3 rows."], ["1 column ignored."], ["
 
 
 def whole(view: ResultView, settings: SettingsView | None = None) -> Component:
-    panes = clusterings_panel.panes(view, [{}] * len(view.selection), [None, 3][: len(view.selection)], truth={})
     figure = path_figure(view.path, lower_bound=view.lower_bound)
     axes = AxesView([("pca:0", "Component 1"), ("pca:1", "Component 2")], "pca:0", "pca:1", "PCA", True)
     page = explore.page(
@@ -72,7 +71,6 @@ def whole(view: ResultView, settings: SettingsView | None = None) -> Component:
         CARDS,
         view,
         path_figure=figure,
-        panes=panes,
         axes=axes,
         selection={},
         run={"id": "r"},
@@ -113,8 +111,10 @@ class TestPage:
         found = [c.id for c in every(page) if getattr(c, "id", None) is not None]
         twice = [key for key, count in Counter(map(str, found)).items() if count > 1]
         assert twice == []
-        assert declared() - {key for key in found if isinstance(key, str)} == set()
-        assert {key for key in found if isinstance(key, str)} - declared() == {"main"}
+        parts = {
+            ids.pane(place, part) for place in clusterings_panel.PLACES for part in ("", "-head", "-frame", "-foot")
+        }
+        assert {key for key in found if isinstance(key, str)} == declared() | parts | {"main"}
 
     def test_nothing_found_yet_builds_too(self, view: ResultView) -> None:
         empty = replace(view, path=BandwidthPath([]), recommended=None, selection=(), active=None, state="running")
@@ -203,15 +203,25 @@ class TestPathPanel:
 
 class TestClusteringsPanel:
     def test_panes_say_role_measures_and_moves(self, view: ResultView) -> None:
-        first, second, empty = clusterings_panel.panes(view, [{}, {}], [None, 43])
-        assert text_of(first).startswith("Aσ = 10.0NMI 0.900c-NNC 0.300holds to σ = 90.0")
-        assert "recommended" in text_of(second)
-        assert text_of(second).endswith("43 points moved since A, ringed")
-        assert "Click a value on the path" in text_of(empty)
+        parts = clusterings_panel.written(view, [None, 43], truth=True)
+        assert [*parts] == [clusterings_panel.TRUTH_PLACE, 0, 1]
+        truth, first, second = ("".join(map(text_of, [*part.head, part.foot])) for part in parts.values())
+        assert truth.startswith("Ground truth")
+        assert first.startswith("Aσ = 10.0NMI 0.900c-NNC 0.300holds to σ = 90.0")
+        assert "recommended" in second
+        assert second.endswith("43 points moved since A, ringed")
 
-    def test_six_fill_the_rows(self, view: ResultView) -> None:
-        six = replace(view, selection=(0, 1, 2, 0, 1, 2))
-        assert len(clusterings_panel.panes(six, [{}] * 6, [None, 1, 1, 1, 1, 1])) == 6
+    def test_every_pane_is_on_the_page_and_those_without_a_value_are_hidden(self, view: ResultView) -> None:
+        *panes, invitation = clusterings_panel.panes(view)
+        assert [pane.id for pane in panes] == [ids.pane(place) for place in (6, 0, 1, 2, 3, 4, 5)]
+        assert [pane.hidden for pane in panes] == [True, False, False, True, True, True, True]
+        assert [text_of(pane)[:1] for pane in panes] == ["", "A", "B", "", "", "", ""]
+        assert "Click a value on the path" in text_of(invitation)
+        assert invitation.hidden is False
+
+    def test_three_fill_a_row(self, view: ResultView) -> None:
+        assert clusterings_panel.panes(replace(view, selection=(0, 1, 2)))[-1].hidden
+        assert "appears here" in text_of(clusterings_panel.panes(ResultView())[-1])
 
     def test_what_is_not_on_the_path_says_where_it_is_from(self, view: ResultView) -> None:
         other = replace(view.path.records[0], level=BESIDE, moved=np.array([]))

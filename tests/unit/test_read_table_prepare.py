@@ -83,6 +83,13 @@ def test_the_default_preparation():
     assert read(TEXT).numeric == ("a", "b")
 
 
+def test_words_and_whole_numbers_that_recur_are_offered_as_labels():
+    rows = (f"{i % 3},{i % 5 / 2},{i // 2},{i // 2 if i < 10 else i},{'uvw'[i % 3]},w,{i}," for i in range(12))
+    table = read("class,half,pair,nearly_all,word,same,row,empty\n" + "\n".join(rows) + "\n")
+    assert table.labelling == ("class", "pair", "word")
+    assert table.prepare(label="half").n_classes == 5, "others can be, where they are asked for"
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
