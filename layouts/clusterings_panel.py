@@ -15,6 +15,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from figures import words
+from figures.clustering import MOST_RINGED
 from layouts import ids
 from layouts.parts import choices, letter, section_title, select
 from layouts.summary import far_end
@@ -226,4 +227,7 @@ def caption(place: int, moved: int | None, *, ringed: bool = True) -> str:
     since = "ABCDEF"[place - 1]
     if not moved:
         return f"The same partition as {since}"
-    return f"{words.plural(moved, 'point')} moved since {since}{', ringed' if ringed else ''}"
+    told = f"{words.plural(moved, 'point')} moved since {since}"
+    if not ringed:
+        return told
+    return f"{told}, ringed" if moved <= MOST_RINGED else f"{told}, too many to ring"

@@ -135,6 +135,22 @@ def many_clusters(open_page: Open, server: Server) -> Page:
     return page
 
 
+def many_points(open_page: Open, server: Server) -> Page:
+    """More than SVG is fit for: WebGL draws them, which some policies of a page's content forbid."""
+    page = open_page("/?data=builtin:iris&k=3&max_steps=2")
+    rows = (f"{i % 3 * 9 + i * 0.618 % 1:.4f},{i % 3 * 4 + i * 0.414 % 1:.4f}" for i in range(6_000))
+    send(page, "many.csv", "\n".join(["wide,high", *rows]).encode())
+    expect(page.locator("#upload-label")).to_have_text("many.csv")
+    page.locator("#k").fill("3")
+    press_run(page)
+    expect(page.locator("#result-title")).to_have_text("many.csv")
+    expect(page.locator("#summary")).to_contain_text("Recommended", timeout=180_000)
+    expect(page.locator(".pane .gl-canvas-context").first).to_be_visible()
+    expect(page.locator(".pane .no-webgl")).to_have_count(0)
+    expect(page.locator(".pane").filter(visible=True).first.locator(".annotation")).to_have_count(3)
+    return page
+
+
 def with_labels(open_page: Open, server: Server) -> Page:
     page = first_view(open_page, server)
     page.locator("#truth").get_by_text("With ground truth").click()
@@ -168,6 +184,7 @@ STATES: dict[str, State] = {
     "refused": refused,
     "images": images,
     "many-clusters": many_clusters,
+    "many-points": many_points,
     "with-labels": with_labels,
     "menu-open": menu_open,
     "no-page": no_page,

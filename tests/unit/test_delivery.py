@@ -89,7 +89,9 @@ def test_the_bundle_of_plotly_is_of_the_installed_version_and_asked_for_once(cli
 
 
 def test_the_bundle_has_every_kind_of_trace_that_figures_draw() -> None:
-    registered = set(re.findall(r"plotly\.js/lib/(\w+)", (ROOT / "tools" / "plotly" / "entry.js").read_text()))
+    registered = set(
+        re.findall(r"plotly\.js/(?:lib|src/traces)/(\w+)", (ROOT / "tools" / "plotly" / "entry.js").read_text())
+    )
     as_dict = re.compile(r'"(scatter\w*|bar|heatmap\w*|sankey|box|violin|contour|histogram\w*)"')
     as_object = re.compile(r"\bgo\.(Scatter\w*|Bar|Heatmap|Sankey|Box|Violin)\b")
     modules = [module for name in ("figures", "layouts", "callbacks") for module in (ROOT / name).rglob("*.py")]

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 from figures.clustering import clustering_figure, label_places, matched_clusterings, matched_truth, sample_rows
+from layouts import clusterings_panel
 from offgrid.path import BandwidthPath, PathRecord
 
 
@@ -94,23 +95,24 @@ class TestFigure:
 
     def test_points_and_rings_are_the_data(self) -> None:
         xy = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
-        points, rings, numbers = clustering_figure(xy, np.array([0, 1, 1]), n_clusters=2, moved=np.array([1]))["data"]
-        assert unpacked(points["x"]) == [0, 2, 4]
-        assert unpacked(points["marker"]["color"]) == [0, 1, 1]
-        assert unpacked(points["customdata"]) == [1, 1, 2, 2, 3, 2]
+        figure = clustering_figure(xy, np.array([0, 1, 1]), n_clusters=2, moved=np.array([1]))
+        first, second, rings = figure["data"]
+        assert (unpacked(first["x"]), unpacked(second["x"])) == ([0], [2, 4])
+        assert [one["marker"]["color"] for one in (first, second)] == ["#0072B2", "#E69F00"]
+        assert unpacked(first["customdata"]) + unpacked(second["customdata"]) == [1, 1, 2, 2, 3, 2]
         assert (rings["x"], rings["y"]) == ([2], [3])
-        assert numbers["text"] == ["1", "2"]
+        assert [note["text"] for note in figure["layout"]["annotations"]] == ["1", "2"]
 
     def test_the_hover_text_has_the_row_of_the_file_and_its_name(self) -> None:
         figure = clustering_figure(
             np.eye(3)[:, :2], np.array([0, 1, 1]), n_clusters=2, file_rows=np.array([0, 29, 76]),
             row_names=("B0001", "<b>%{x}", "long " * 20),
         )  # fmt: skip
-        points = figure["data"][0]
-        assert unpacked(points["customdata"])[::2] == [1, 30, 77]
-        assert points["hovertemplate"].startswith("row %{customdata[0]}, %{hovertext}, cluster %{customdata[1]}<br>")
-        assert points["hovertext"][:2] == ["B0001", "&lt;b&gt;%{x}"]
-        assert len(points["hovertext"][2]) == 40
+        first, second = figure["data"][:2]
+        assert (unpacked(first["customdata"])[::2], unpacked(second["customdata"])[::2]) == ([1], [30, 77])
+        assert first["hovertemplate"].startswith("row %{customdata[0]}, %{hovertext}, cluster %{customdata[1]}<br>")
+        assert (first["hovertext"], second["hovertext"][0]) == (["B0001"], "&lt;b&gt;%{x}")
+        assert len(second["hovertext"][1]) == 40
         go.Figure(figure)
 
     def test_names_of_very_many_rows_are_left_out(self) -> None:
@@ -128,7 +130,7 @@ class TestFigure:
     def test_a_flat_cloud_is_stretched_and_says_so(self) -> None:
         layout = clustering_figure(np.array([[0.0, 0.0], [100.0, 1.0]]), np.array([0, 1]), n_clusters=2)["layout"]
         assert "scaleanchor" not in layout["yaxis"]
-        assert [note["text"] for note in layout["annotations"]] == ["vertical axis stretched"]
+        assert [note["text"] for note in layout["annotations"]] == ["vertical axis stretched", "1", "2"]
 
     def test_points_on_a_line_need_no_stretching(self) -> None:
         layout = clustering_figure(np.array([[0.0, 5.0], [9.0, 5.0]]), np.array([0, 1]), n_clusters=2)["layout"]
@@ -136,8 +138,14 @@ class TestFigure:
 
     def test_other_shapes_past_eight_clusters(self) -> None:
         xy = np.random.default_rng(0).normal(size=(20, 2))
-        points = clustering_figure(xy, np.arange(20), n_clusters=20)["data"][0]
-        assert points["marker"]["symbol"] == [0] * 8 + [1] * 8 + [5] * 4
+        traces = clustering_figure(xy, np.arange(20), n_clusters=20)["data"]
+        assert [one["marker"]["symbol"] for one in traces] == ["circle"] * 8 + ["square"] * 8 + ["triangle-up"] * 4
+
+    def test_clusters_that_look_alike_share_a_trace(self) -> None:
+        xy = np.random.default_rng(0).normal(size=(300, 2))
+        traces = clustering_figure(xy, np.arange(300), n_clusters=300)["data"]
+        assert len(traces) == len({(one["marker"]["color"], one["marker"]["symbol"]) for one in traces}) == 64
+        assert unpacked(traces[0]["customdata"])[1::2] == [1, 65, 129, 193, 257]
 
     @pytest.mark.parametrize(("n", "kind"), [(5_000, "scatter"), (5_001, "scattergl")])
     def test_webgl_above_5_000(self, n: int, kind: str) -> None:
@@ -147,11 +155,22 @@ class TestFigure:
     def test_a_sample_keeps_row_numbers_and_rings_only_what_is_drawn(self) -> None:
         n = 25_000
         xy = np.random.default_rng(0).normal(size=(n, 2))
-        figure = clustering_figure(xy, np.zeros(n, dtype=int), n_clusters=1, moved=np.arange(n))
+        figure = clustering_figure(xy, np.zeros(n, dtype=int), n_clusters=1, moved=np.arange(2_000))
         rows = sample_rows(n)
         assert rows is not None
         assert unpacked(figure["data"][0]["customdata"])[::2] == (rows + 1).tolist()
-        assert len(figure["data"][1]["x"]) == 20_000
+        assert len(figure["data"][1]["x"]) == np.count_nonzero(rows < 2_000)
+
+    def test_rings_that_would_hide_the_points_are_left_out(self) -> None:
+        xy = np.random.default_rng(0).normal(size=(2_500, 2))
+        few, many = (
+            clustering_figure(xy, np.zeros(2_500, dtype=int), n_clusters=1, moved=np.arange(count))["data"]
+            for count in (2_000, 2_001)
+        )
+        assert (len(few), len(many)) == (2, 1)
+        assert clusterings_panel.caption(1, 2_000) == "2,000 points moved since A, ringed"
+        assert clusterings_panel.caption(1, 2_001) == "2,001 points moved since A, too many to ring"
+        assert clusterings_panel.caption(1, 2_001, ringed=False) == "2,001 points moved since A"
 
     def test_many_rings_are_fainter_than_few(self) -> None:
         xy = np.random.default_rng(0).normal(size=(1_000, 2))
@@ -175,5 +194,5 @@ class TestFigure:
     @pytest.mark.parametrize("scale", [1e-150, 1e150])
     def test_far_scales_keep_double_precision(self, scale: float) -> None:
         xy = np.array([[0.0, 1.0], [2.0, 3.0]]) * scale
-        points = clustering_figure(xy, np.array([0, 1]), n_clusters=2)["data"][0]
-        assert unpacked(points["x"]) == xy[:, 0].tolist()
+        traces = clustering_figure(xy, np.array([0, 1]), n_clusters=2)["data"][:2]
+        assert [unpacked(one["x"])[0] for one in traces] == xy[:, 0].tolist()
