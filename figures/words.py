@@ -49,7 +49,9 @@ def measure(value: float, decimals: int = 3) -> str:
 
 def cost(value: float, error: float) -> str:
     """Return c-NNC, with its standard error where it is an estimate."""
-    return f"{measure(value)} ± {measure(error)}" if error > 0.0 else measure(value)
+    if error <= 0.0:
+        return measure(value)
+    return f"{measure(value)} ± {measure(error) if error >= 0.0005 else _significant(error, 1)}"
 
 
 def share(value: float) -> str:

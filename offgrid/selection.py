@@ -31,7 +31,7 @@ def recommend(records: Sequence[PathRecord]) -> Recommendation | None:
     best = records[index]
     cost = f"{best.cnnc:.3f}"
     if best.cnnc_error > 0.0:
-        cost += f" ± {best.cnnc_error:.3f}, estimated from a sample of rows"
+        cost += f" ± {best.cnnc_error:.1g}, estimated from a sample of rows"
     return Recommendation(index, f"its clustering has the lowest c-NNC on the path, {cost}")
 
 

@@ -46,6 +46,7 @@ def test_bound_measures_counts_and_times() -> None:
     assert words.sigma_bound(0.001609) == "0.0016"
     assert words.sigma_bound(1.29e-6) == "1.3×10⁻⁶"
     assert words.measure(-0.0512) == "−0.051"
+    assert [words.cost(0.25, error) for error in (0.0, 0.0123, 0.00042)] == ["0.250", "0.250 ± 0.012", "0.250 ± 0.0004"]
     assert words.plural(1, "point") == "1 point"
     assert words.plural(1043, "point") == "1,043 points"
     assert words.plural(2, "search", "searches") == "2 searches"
