@@ -169,17 +169,21 @@
         }
     }
 
-    /* Figures wait here, one for each place, and are drawn one after the other: keys and clicks come in between. */
+    /* Figures wait here for their turn, one for each pane: between two of them come keys and clicks. */
     const undrawn = new Map();
-    const filled = new Set();
     let drawing = false;
 
-    function draw(place, graph) {
-        if (document.getElementById(graph.props.id)) {
+    function byWebGL(data) {
+        return data.some((trace) => trace.type === "scattergl");
+    }
+
+    /* A graph that stays is drawn anew, unless it goes over to WebGL or back, where plotly.js keeps what it had. */
+    function draw(pane, graph) {
+        const before = document.querySelector(`#${pane}-graph .js-plotly-plot`);
+        if (before && graph.props && byWebGL(before.data) === byWebGL(graph.props.figure.data)) {
             window.dash_clientside.set_props(graph.props.id, {figure: graph.props.figure});
-        } else if (document.getElementById(`pane-${place}-frame`)) {
-            window.dash_clientside.set_props(`pane-${place}-frame`, {children: graph});
-            filled.add(place);
+        } else if (document.getElementById(`${pane}-frame`)) {
+            window.dash_clientside.set_props(`${pane}-frame`, {children: graph.props ? graph : null});
         }
     }
 
@@ -191,9 +195,9 @@
         drawing = true;
         try {
             while (undrawn.size) {
-                const [place, graph] = undrawn.entries().next().value;
-                undrawn.delete(place);
-                draw(place, graph);
+                const [pane, graph] = undrawn.entries().next().value;
+                undrawn.delete(pane);
+                draw(pane, graph);
                 await painted();
             }
         } finally {
@@ -222,14 +226,9 @@
             });
         },
 
-        drawPanes({shown, changed}) {
-            const late = [...undrawn].filter(([place]) => !changed.some(([other]) => other === place));
-            undrawn.clear();
-            [...changed, ...late].filter(([place]) => shown.includes(place)).forEach((one) => undrawn.set(...one));
-            [...filled].filter((place) => !shown.includes(place)).forEach((place) => {
-                filled.delete(place);
-                window.dash_clientside.set_props(`pane-${place}-frame`, {children: null});
-            });
+        drawPane(graph) {
+            const pane = window.dash_clientside.callback_context.triggered_id.replace("-figure", "");
+            undrawn.set(pane, graph);
             if (!drawing) {
                 drawAll();
             }

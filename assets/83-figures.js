@@ -69,7 +69,9 @@
             note.name === "after-mark" ? {...note, xshift: note.xshift - MARK} : note
         );
         const layout = {...graph.layout, annotations, paper_bgcolor: background};
-        const figure = {data: graph.data, layout, config: {}};
+        // As lines and shapes, not as WebGL's pixels, for which a copy of the graph would need contexts of its own.
+        const data = graph.data.map((trace) => (trace.type === "scattergl" ? {...trace, type: "scatter"} : trace));
+        const figure = {data, layout, config: {}};
         const address = await window.Plotly.toImage(figure, {format: "svg", width, height});
         typeface = typeface || fonts();
         const style = `<style>${(await typeface).join("")}</style>`;

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from dash import ClientsideFunction, Dash, Input, Output, State
+from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
@@ -50,7 +50,7 @@ def _register_panes(app: Dash, services: Services) -> None:
             "feet": [Output(ids.pane(place, "-foot"), "children") for place in clusterings_panel.PLACES],
             "full": Output(ids.INVITATION, "hidden"),
             "invitation": Output(ids.INVITATION_WORDS, "children"),
-            "figures": Output(ids.FIGURES, "data"),
+            "figures": [Output(ids.pane(place, "-figure"), "data") for place in clusterings_panel.PLACES],
             "store": Output(ids.PANES, "data"),
         },
         inputs={
@@ -87,11 +87,17 @@ def _register_panes(app: Dash, services: Services) -> None:
             "feet": [[] if part is None else part.foot for part in parts],
             "full": not clusterings_panel.has_room(panes.written),
             "invitation": clusterings_panel.invitation(view),
-            "figures": {"shown": [*panes.written], "changed": panes.changed},
+            "figures": [panes.graphs.get(place, no_update) for place in clusterings_panel.PLACES],
             "store": {"signature": wanted, "at": time.time(), "figures": panes.digests},
         }
 
-    app.clientside_callback(ClientsideFunction("offgrid", "drawPanes"), Input(ids.FIGURES, "data"))
+    # One for each, since Dash leaves out a change that another comes after before it was told of.
+    for place in clusterings_panel.PLACES:
+        app.clientside_callback(
+            ClientsideFunction("offgrid", "drawPane"),
+            Input(ids.pane(place, "-figure"), "data"),
+            prevent_initial_call=True,
+        )
     app.clientside_callback(
         ClientsideFunction("offgrid", "awaitPath"),
         Output(ids.DRAWN, "data"),
@@ -205,11 +211,11 @@ def unscaled(services: Services, asked: RunSettings | None) -> Points | None:
 
 @dataclass(frozen=True)
 class Panes:
-    """What the panes show: their words by place, a digest of each figure, and the graphs that are not drawn yet."""
+    """What the panes show, by place: words, a digest of each figure, and the graphs to draw or, empty, to remove."""
 
     written: Mapping[int, Written]
     digests: Mapping[str, str]
-    changed: Sequence[tuple[int, Component]]
+    graphs: Mapping[int, Component | dict[str, Any]]
 
 
 def drawn_panes(
@@ -217,11 +223,11 @@ def drawn_panes(
 ) -> Panes:
     """Return one pane for each selected clustering, and one for the labels where they are wanted.
 
-    A figure is made only where its digest is not what it was `before`; the active clustering's comes first.
+    A figure is made only where its digest is not what it was `before`.
     """
     points = known_points(services, asked)
     if points is None or asked is None:
-        return Panes({}, {}, [])
+        return Panes({}, {}, {int(place): {} for place in before})
     k = asked.search.n_clusters
     clusterings = matched_clusterings(view.path, view.selection, k)
     shown: dict[int, dict[str, Any]] = {}
@@ -233,13 +239,16 @@ def drawn_panes(
         shown[place] = {"labels": one.labels, "k": k, "moved": one.moved}
     digests = {str(place): digest(asked, how, view.scheme, what) for place, what in shown.items()}
     draw = painter(services, points, unscaled(services, asked) if how.means else None, how.axes, view.scheme)
-    due = [place for place in shown if before.get(str(place)) != digests[str(place)]]
-    due.sort(key=lambda place: place >= len(view.selection) or view.selection[place] != view.active)
+    graphs = {
+        place: clusterings_panel.graph(place, draw(**what))
+        for place, what in shown.items()
+        if before.get(str(place)) != digests[str(place)]
+    }
+    gone: dict[int, Component | dict[str, Any]] = {int(place): {} for place in before if place not in digests}
     counts = [one.n_moved for one in clusterings]
+    truth_shown = clusterings_panel.TRUTH_PLACE in shown
     return Panes(
-        clusterings_panel.written(view, counts, truth=clusterings_panel.TRUTH_PLACE in shown, ringed=not how.means),
-        digests,
-        [(place, clusterings_panel.graph(place, draw(**shown[place]))) for place in due],
+        clusterings_panel.written(view, counts, truth=truth_shown, ringed=not how.means), digests, gone | graphs
     )
 
 

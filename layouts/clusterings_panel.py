@@ -162,6 +162,7 @@ def _slot(place: int, parts: Written | None) -> Component:
         hidden=parts is None,
         children=[
             html.Div(None if parts is None else parts.head, id=ids.pane(place, "-head"), className="pane-head"),
+            dcc.Store(id=ids.pane(place, "-figure"), data={}),
             html.Div(id=ids.pane(place, "-frame"), className="pane-frame"),
             html.Div(None if parts is None else parts.foot, id=ids.pane(place, "-foot")),
         ],

@@ -88,7 +88,6 @@ def _state(
         dcc.Store(id=ids.SHOWN, data=shown or {}),
         dcc.Store(id=ids.DRAWN, data=False),
         dcc.Store(id=ids.PANES, data={}),
-        dcc.Store(id=ids.FIGURES, data={"shown": [], "changed": []}),
         dcc.Store(id=ids.ADDRESS, data=""),
         dcc.Store(id=ids.SELECTION, data=selection),
         *[dcc.Store(id=wanted, data="") for wanted in tabs.WANTED],

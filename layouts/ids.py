@@ -29,7 +29,6 @@ DONE = "done"  # Store: written when the background callback returns
 TICK = "tick"  # Store: anything that changes whenever the run shown may have changed
 SHOWN = "shown"  # Store: {"id", "version", "active", "sigmas", "told"} of the path that is drawn
 PANES = "panes"  # Store: {"signature": ..., "at": ..., "figures": {place: digest}} of the clusterings that are drawn
-FIGURES = "figures"  # Store: {"shown": [place, ...], "changed": [[place, graph], ...]}, drawn one after the other
 DRAWN = "drawn"  # Store: true once the browser has drawn the path; the clusterings come after it
 ADDRESS = "address"  # Store: the address of what is shown, without the host
 SELECTION = "selection"  # Store: {"indices": [...], "active": i or None, "auto": whether nobody chose it}
@@ -201,11 +200,11 @@ def rerun_part(part: str, line: str) -> dict[str, str]:
     return {"type": f"rerun-{part}", "line": line}
 
 
-def pane(place: int, part: Literal["", "-head", "-frame", "-graph", "-foot"] = "") -> str:
+def pane(place: int, part: Literal["", "-head", "-figure", "-frame", "-graph", "-foot"] = "") -> str:
     """Return the id of pane `place` (0 to 5; the ground truth sits in place 6), or of a part of it.
 
-    "-head" (heading and measures), "-frame" and "-foot" (the caption) are always there; "-graph", in the frame, while
-    the pane shows something.
+    "-head" (heading and measures), "-figure" (Store: the graph to draw, {} for none), "-frame" and "-foot" (the
+    caption) are always there; "-graph", in the frame, while the pane shows something.
     """
     return f"pane-{place}{part}"
 

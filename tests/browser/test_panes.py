@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pages import Open, await_finished, press_run
+from pages import Open, Server, await_finished, press_run
 from playwright.sync_api import expect
+from states import STATES
 
 DRAWN = """() => [...document.querySelectorAll(".pane:not([hidden])")]
     .map((pane) => [pane, pane.querySelector(".js-plotly-plot")])
@@ -49,3 +50,26 @@ def test_a_quick_walk_ends_with_what_a_fresh_page_shows(open_page: Open) -> None
     shown = other.evaluate(DRAWN)
     assert len(shown) > 3
     page.wait_for_function(f"(shown) => JSON.stringify(({DRAWN})()) === JSON.stringify(shown)", arg=shown)
+
+
+def test_webgl_s_contexts_are_given_back_when_panes_go(open_page: Open, server: Server) -> None:
+    page = STATES["many-points"](open_page, server)
+    graphs = page.locator(".pane .js-plotly-plot")
+    expect(graphs).not_to_have_count(0)
+    page.evaluate(f"""() => {{ window.held = ({GRAPHS})()
+        .flatMap((graph) => graph._fullLayout._glcanvas.data())
+        .flatMap(({{regl}}) => (regl ? [regl._gl] : [])); }}""")
+    assert page.evaluate("() => held.length > 1 && held.every((gl) => !gl.isContextLost())")
+    page.locator("#path-frame").press("Escape")
+    expect(graphs).to_have_count(0)
+    page.wait_for_function("() => held.every((gl) => gl.isContextLost())")
+    for key in ("Home", "Enter", "ArrowRight", "Enter", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(graphs).to_have_count(3)
+    for graph in graphs.all():
+        expect(graph.locator(".annotation")).to_have_count(3)
+    page.locator(".card", has_text="Flame").click()
+    press_run(page)
+    expect(page.locator("#result-title")).to_have_text("Flame")
+    expect(page.locator(".pane path.point").first).to_be_visible()
+    expect(page.locator(".pane canvas")).to_have_count(0)

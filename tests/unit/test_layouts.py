@@ -111,9 +111,8 @@ class TestPage:
         found = [c.id for c in every(page) if getattr(c, "id", None) is not None]
         twice = [key for key, count in Counter(map(str, found)).items() if count > 1]
         assert twice == []
-        parts = {
-            ids.pane(place, part) for place in clusterings_panel.PLACES for part in ("", "-head", "-frame", "-foot")
-        }
+        always = ("", "-head", "-figure", "-frame", "-foot")
+        parts = {ids.pane(place, part) for place in clusterings_panel.PLACES for part in always}
         assert {key for key in found if isinstance(key, str)} == declared() | parts | {"main"}
 
     def test_nothing_found_yet_builds_too(self, view: ResultView) -> None:
