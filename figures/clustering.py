@@ -144,7 +144,7 @@ def clustering_figure(
     called = [row_names[i] for i in drawn.tolist()] if row_names and len(drawn) <= WEBGL_FROM else []
     size = 4.5 if len(drawn) < 2_000 else 3.5
     traces = []
-    for look, rows in _looks(shown, scheme):
+    for look, rows in _looks(shown, n_clusters, scheme):
         points = _points(kind, xy[rows], look, size, single=_fits_single(xy))
         calls = [called[i] for i in rows.tolist()] if called else []
         traces.append(points | _hover(numbers[rows], shown[rows], calls, axis_names, class_names))
@@ -161,10 +161,10 @@ def clustering_figure(
     return {"data": traces, "layout": layout}
 
 
-def _looks(labels: Ints, scheme: Scheme) -> Iterator[tuple[Figure, Ints]]:
+def _looks(labels: Ints, n_clusters: int, scheme: Scheme) -> Iterator[tuple[Figure, Ints]]:
     """Yield colour and symbol with the rows that are drawn so: one trace each, which is drawn in half the time."""
     clusters: dict[tuple[str, str], list[int]] = {}
-    for cluster in np.unique(labels).tolist():
+    for cluster in range(n_clusters):
         clusters.setdefault((cluster_colour(cluster, scheme), cluster_symbol(cluster)), []).append(cluster)
     for (colour, symbol), alike in clusters.items():
         yield {"color": colour, "symbol": symbol}, np.flatnonzero(np.isin(labels, alike))

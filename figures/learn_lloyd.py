@@ -52,7 +52,7 @@ def ringed_clustering(
     So that every step has the same traces.
     """
     figure = clustering_figure(X, labels, n_clusters=n_clusters, moved=np.arange(len(X)), scheme=scheme)
-    rings = figure["data"][1]
+    rings = figure["data"][-1]
     rings["selectedpoints"] = [int(i) for i in moved]
     rings["selected"], rings["unselected"] = {"marker": {"opacity": 1}}, {"marker": {"opacity": 0}}
     return figure

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from pages import ROOT, Open, Server, run_id, stored, wait_for
-from playwright.sync_api import Download, Page, expect
+from playwright.sync_api import Download, FileChooser, Page, expect
 from states import STATES, State, first_view
 
 from services.runs import Run
@@ -182,12 +182,16 @@ def check(file: Path, run: Run) -> None:
 
 def test_the_keyboard_alone_loads_runs_selects_and_exports(open_page: Open, server: Server, tmp_path: Path) -> None:
     page = open_page()
+    choosers: list[FileChooser] = []
+    page.on(
+        "filechooser", lambda one: choosers.append(one)
+    )  # now: a page that is busy hears of it after the keys that follow
     table = tmp_path / "table.csv"
     table.write_text("a,b\n" + "\n".join(f"{i % 7},{i * i % 11}" for i in range(40)), encoding="utf-8")
     tab_to(page, "button.upload-button")
-    with page.expect_file_chooser() as chooser:
-        page.keyboard.press("Enter")
-    chooser.value.set_files(table)
+    page.keyboard.press("Enter")
+    wait_for(lambda: page.evaluate("true") and bool(choosers), "the file chooser")
+    choosers[0].set_files(table)
     expect(page.locator("#upload-report")).to_contain_text("40 rows")
     tab_to(page, "#k")
     page.keyboard.press("ControlOrMeta+a")

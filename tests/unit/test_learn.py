@@ -82,9 +82,14 @@ def test_every_step_is_plain_json_with_a_sentence_and_a_table(lesson: Lesson, gi
 
 def test_steps_are_sent_as_differences() -> None:
     demonstration = shown(LLOYD, {"sigma": 5.0, "seed": 1})
-    assert "x" in demonstration.figures[0]["data"][0]
+    *clusters, rings = demonstration.figures[0]["data"]
+    assert rings["selectedpoints"] == []
     for step in demonstration.steps:
-        assert "x" not in step["figures"][0]["data"].get("0", {})
+        changed = step["figures"][0]["data"]
+        assert changed.get(str(len(clusters)), {}).keys() <= {"selectedpoints"}
+        assert all(
+            trace.keys() <= {"x", "y", "customdata"} for place, trace in changed.items() if place != str(len(clusters))
+        )
 
 
 class TestFrozen:
@@ -94,7 +99,7 @@ class TestFrozen:
         assert zone.sigmas[demonstration.start] == zone.bound
         for place, moved in enumerate(zone.moved):
             left, right = figures_of(demonstration, place)
-            assert left["data"][1]["selectedpoints"] == moved.tolist()
+            assert left["data"][-1]["selectedpoints"] == moved.tolist()
             assert right["data"][0]["y"][place] == len(moved)
             assert demonstration.steps[place]["rows"][0][-1] == str(len(moved))
         assert "Theorem 1" in demonstration.steps[demonstration.start]["sentence"]
@@ -123,7 +128,7 @@ class TestLloyd:
         assert len(demonstration.steps) == len(found.steps)
         for place, step in enumerate(found.steps):
             left, right = figures_of(demonstration, place)
-            assert left["data"][1]["selectedpoints"] == step.moved.tolist()
+            assert left["data"][-1]["selectedpoints"] == step.moved.tolist()
             assert right["data"][1]["y"] == [earlier.objective for earlier in found.steps[: place + 1]]
             assert demonstration.steps[place]["rows"][-1][2] == f"{step.objective:.4f}"
         assert demonstration.steps[-1]["sentence"].endswith("The next step moves no point.")
