@@ -183,9 +183,8 @@ def check(file: Path, run: Run) -> None:
 def test_the_keyboard_alone_loads_runs_selects_and_exports(open_page: Open, server: Server, tmp_path: Path) -> None:
     page = open_page()
     choosers: list[FileChooser] = []
-    page.on(
-        "filechooser", lambda one: choosers.append(one)
-    )  # now: a page that is busy hears of it after the keys that follow
+    # Listened for from now on: a page that is busy hears of it only after the keys that follow.
+    page.on("filechooser", lambda one: choosers.append(one))  # noqa: PLW0108 - Playwright marks what it is given
     table = tmp_path / "table.csv"
     table.write_text("a,b\n" + "\n".join(f"{i % 7},{i * i % 11}" for i in range(40)), encoding="utf-8")
     tab_to(page, "button.upload-button")
