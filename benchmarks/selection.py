@@ -49,7 +49,8 @@ def main() -> None:
         def answer_panes() -> str:
             how = clusterings_panel.Drawing(("column:0", "column:1"))
             panes = clusterings_panel.drawn_panes(services, view(), ASKED, how, {})
-            return json.dumps([panes.written, panes.graphs], default=lambda part: part.to_plotly_json())
+            words = [[*part.head, part.foot] for part in panes.written.values()]
+            return json.dumps([words, panes.graphs], default=lambda part: part.to_plotly_json())
 
         def answer_path() -> str:
             return json.dumps(drawn_path(view()))

@@ -143,9 +143,9 @@ def clustering_figure(
     numbers = drawn if file_rows is None else file_rows[drawn]
     called = [row_names[i] for i in drawn.tolist()] if row_names and len(drawn) <= WEBGL_FROM else []
     size = 4.5 if len(drawn) < 2_000 else 3.5
-    traces = []
+    traces, single = [], _fits_single(xy)
     for look, rows in _looks(shown, n_clusters, scheme):
-        points = _points(kind, xy[rows], look, size, single=_fits_single(xy))
+        points = _points(kind, xy[rows], look, size, single=single)
         calls = [called[i] for i in rows.tolist()] if called else []
         traces.append(points | _hover(numbers[rows], shown[rows], calls, axis_names, class_names))
     ringed = np.empty(0, dtype=int) if moved is None or len(moved) > MOST_RINGED else np.intersect1d(moved, drawn)
@@ -163,11 +163,13 @@ def clustering_figure(
 
 def _looks(labels: Ints, n_clusters: int, scheme: Scheme) -> Iterator[tuple[Figure, Ints]]:
     """Yield colour and symbol with the rows that are drawn so: one trace each, which is drawn in half the time."""
-    clusters: dict[tuple[str, str], list[int]] = {}
-    for cluster in range(n_clusters):
-        clusters.setdefault((cluster_colour(cluster, scheme), cluster_symbol(cluster)), []).append(cluster)
-    for (colour, symbol), alike in clusters.items():
-        yield {"color": colour, "symbol": symbol}, np.flatnonzero(np.isin(labels, alike))
+    looks = [(cluster_colour(cluster, scheme), cluster_symbol(cluster)) for cluster in range(n_clusters)]
+    each = list(dict.fromkeys(looks))
+    drawn = np.array([each.index(look) for look in looks], dtype=np.intp)[labels]
+    order = np.argsort(drawn, kind="stable")
+    ends = np.searchsorted(drawn[order], np.arange(len(each)), side="right")
+    for (colour, symbol), rows in zip(each, np.split(order, ends[:-1]), strict=True):
+        yield {"color": colour, "symbol": symbol}, rows
 
 
 def _points(kind: str, xy: Floats, look: Figure, size: float, *, single: bool) -> Figure:
