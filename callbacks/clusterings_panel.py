@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -227,7 +227,7 @@ def drawn_panes(
     """
     points = known_points(services, asked)
     if points is None or asked is None:
-        return Panes({}, {}, {int(place): {} for place in before})
+        return Panes({}, {}, emptied(before, ()))
     k = asked.search.n_clusters
     clusterings = matched_clusterings(view.path, view.selection, k)
     shown: dict[int, dict[str, Any]] = {}
@@ -244,12 +244,15 @@ def drawn_panes(
         for place, what in shown.items()
         if before.get(str(place)) != digests[str(place)]
     }
-    gone: dict[int, Component | dict[str, Any]] = {int(place): {} for place in before if place not in digests}
     counts = [one.n_moved for one in clusterings]
     truth_shown = clusterings_panel.TRUTH_PLACE in shown
-    return Panes(
-        clusterings_panel.written(view, counts, truth=truth_shown, ringed=not how.means), digests, gone | graphs
-    )
+    written = clusterings_panel.written(view, counts, truth=truth_shown, ringed=not how.means)
+    return Panes(written, digests, emptied(before, shown) | graphs)
+
+
+def emptied(before: Mapping[str, str], shown: Collection[int]) -> dict[int, Component | dict[str, Any]]:
+    """Return nothing to draw for each place that had something and has not any more."""
+    return {place: {} for place in clusterings_panel.PLACES if str(place) in before and place not in shown}
 
 
 def digest(asked: RunSettings, how: Drawing, scheme: Scheme, what: Mapping[str, Any]) -> str:
