@@ -23,7 +23,7 @@ from services.disk import is_full
 KEPT = 64
 
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS comparisons (
+CREATE TABLE comparisons (
     key TEXT PRIMARY KEY,
     made REAL NOT NULL,
     used REAL NOT NULL,

@@ -11,14 +11,14 @@ import sqlite3
 from services.run_model import STALE_AFTER, Following, too_many
 
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS followers (
+CREATE TABLE followers (
     run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     visitor TEXT NOT NULL,
     seen REAL NOT NULL,
     pinned INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (run, visitor)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS followers_by_visitor ON followers (visitor);
+CREATE INDEX followers_by_visitor ON followers (visitor);
 """
 
 UNDER_WAY = (

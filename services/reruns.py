@@ -29,7 +29,7 @@ STALE_AFTER = 10.0  # seconds without a heartbeat (one a second) after which a p
 UNCLAIMED_AFTER = 30.0  # seconds that a new rerun may wait for its process to start
 
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS reruns (
+CREATE TABLE reruns (
     place INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     kind TEXT NOT NULL,
@@ -48,7 +48,7 @@ CREATE TABLE IF NOT EXISTS reruns (
     cancel INTEGER NOT NULL DEFAULT 0,
     found TEXT NOT NULL DEFAULT '[]'
 );
-CREATE INDEX IF NOT EXISTS reruns_by_line ON reruns (kind, name, place);
+CREATE INDEX reruns_by_line ON reruns (kind, name, place);
 """
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from services.run_model import STALE_AFTER
 
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS totals (
+CREATE TABLE totals (
     name TEXT PRIMARY KEY,
     value REAL NOT NULL DEFAULT 0
 ) WITHOUT ROWID;

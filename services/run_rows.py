@@ -13,7 +13,7 @@ from services.run_model import MOST_TRIES, STALE_AFTER, TRIED, RunState
 
 VERSION = 2
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS runs (
+CREATE TABLE runs (
     id TEXT PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,
     settings TEXT NOT NULL,
@@ -38,13 +38,13 @@ CREATE TABLE IF NOT EXISTS runs (
     size INTEGER NOT NULL DEFAULT 0,
     epoch INTEGER NOT NULL DEFAULT 0
 );
-CREATE TABLE IF NOT EXISTS records (
+CREATE TABLE records (
     run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     place INTEGER NOT NULL,
     record BLOB NOT NULL,
     PRIMARY KEY (run, place)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS runs_by_state ON runs (state, queued);
+CREATE INDEX runs_by_state ON runs (state, queued);
 """
 LAST_PLACE = "(SELECT coalesce(max(queued), 0) + 1 FROM runs)"  # the place behind all others
 

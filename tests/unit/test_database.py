@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 from pathlib import Path
 
@@ -10,13 +9,10 @@ import pytest
 
 from offgrid.comparison import Comparison
 from services.comparisons import ComparisonStore
-from services.context import Services
 from services.database import Database
 from services.disk import is_full
-from services.keeper import Keeper
-from services.settings import Settings
 
-SCHEMA = "CREATE TABLE IF NOT EXISTS things (name TEXT);"
+SCHEMA = "CREATE TABLE things (name TEXT);"
 
 
 def test_opening_a_file_that_is_there_writes_nothing(tmp_path: Path) -> None:
@@ -65,22 +61,3 @@ def test_results_beside_the_path_that_cannot_be_opened_are_as_none(
     assert store.get("key") is None
     with pytest.raises(sqlite3.OperationalError):
         store.put("key", result)
-
-
-def test_a_round_that_fails_again_and_again_is_logged_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    keeper, rounds = Keeper(Services(Settings(data_dir=tmp_path)), lambda _: None), iter([1, 1, 1, 0, 1, 2, 2])
-
-    def look() -> None:
-        failing = next(rounds, None)
-        if failing is None:
-            keeper._stop.set()
-        elif failing:
-            raise OSError(28, f"reason {failing}")
-
-    monkeypatch.setattr(keeper, "look", look)
-    monkeypatch.setattr("services.keeper.PACE", 0.0)
-    with caplog.at_level(logging.WARNING, "services.keeper"):
-        keeper._keep()
-    assert [str(record.exc_info[1])[-1] for record in caplog.records if record.exc_info] == ["1", "1", "2"]

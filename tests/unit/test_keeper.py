@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from pathlib import Path
@@ -202,3 +203,22 @@ def test_a_whole_search_is_carried_out_by_whoever_is_launched(tmp_path: Path) ->
     house.keeper.look()
     house.keeper.look()
     assert house.state(run_id) == "finished"
+
+
+def test_a_round_that_fails_again_and_again_is_logged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    keeper, rounds = Keeper(Services(Settings(data_dir=tmp_path)), lambda _: None), iter([1, 1, 1, 0, 1, 2, 2])
+
+    def look() -> None:
+        failing = next(rounds, None)
+        if failing is None:
+            keeper._stop.set()
+        elif failing:
+            raise OSError(28, f"reason {failing}")
+
+    monkeypatch.setattr(keeper, "look", look)
+    monkeypatch.setattr("services.keeper.PACE", 0.0)
+    with caplog.at_level(logging.WARNING, "services.keeper"):
+        keeper._keep()
+    assert [str(record.exc_info[1])[-1] for record in caplog.records if record.exc_info] == ["1", "1", "2"]
