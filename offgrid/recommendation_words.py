@@ -181,4 +181,4 @@ def _sigma(value: float) -> str:
 def percent(share: float) -> str:
     """Return a share of near neighbours in per cent ("2.9%", "12%")."""
     value = 100.0 * share
-    return f"{value:.0f}%" if value >= 10.0 or value == 0.0 else f"{value:.2g}%"
+    return f"{value:.0f}%" if value >= 9.95 or value == 0.0 else f"{value:#.2g}%"

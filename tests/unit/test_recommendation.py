@@ -432,3 +432,9 @@ class TestResult:
     def test_constants_are_what_is_documented(self):
         assert (recommendation.N_BANDWIDTHS, recommendation.N_INIT, recommendation.MAX_ROWS) == (24, 10, 4000)
         assert (CHANCE, CLEAR) == (1.0, 2.0)
+
+
+def test_shares_have_two_figures_so_that_close_ones_can_be_compared() -> None:
+    assert [percent(share) for share in (0.0, 0.0104, 0.0131, 0.002, 0.0996, 0.12)] == [
+        "0%", "1.0%", "1.3%", "0.20%", "10%", "12%",
+    ]  # fmt: skip
